@@ -1,0 +1,347 @@
+/*
+ * Reactant MPI: collectives for XLA programs, over whatever MPI is found at run time.
+ *
+ * This is the only public header. It needs no mpi.h and no CUDA, compiles as C99 to C17 and C++11 to C++20,
+ * and can stand before or after any mpi.h. Link with -lreactant_mpi or open the library with dlopen.
+ *
+ * Rules that hold for every function unless its comment says otherwise
+ *   Result     int functions return REACTANT_MPI_SUCCESS (0) or one of the REACTANT_MPI_ERR_ codes. Nothing here ever calls
+ *              exit, abort or MPI_Abort, except reactant_mpi_abort. The text of a failure is reactant_mpi_last_error() on the
+ *              same thread. The first failure of a communicator is also kept: reactant_mpi_comm_error().
+ *   Threads    Any thread may call. What runs at the same time is what the thread level of MPI allows: with MULTIPLE (asked for
+ *              when this library initialises MPI) everything; with SERIALIZED one call at a time, a second one gets code 9;
+ *              with FUNNELED or SINGLE the thread that initialised MPI, others get code 9. Calls on one communicator follow
+ *              MPI's rule: every rank makes the same collective calls in the same order.
+ *   Where not  Not from a signal handler, an atexit handler of your own that runs after MPI's end, or a forked child
+ *              (there every call returns code 20).
+ *   Handles    Every argument `reactant_mpi_comm *` also takes the communicator's small integer id, cast to a pointer. Any other
+ *              word (freed, foreign, random) is recognised before it is touched and gives code 2.
+ *   Buffers    Host memory, owned by the caller, read and written only during the call. Counts are elements, not bytes, up to
+ *              the size of memory: there is no limit at 2^31. A NULL buffer is fine when its count is 0.
+ *   Source     Semantics are those of the MPI function of the same name; sections given are of the MPI-5.0 standard.
+ */
+#ifndef REACTANT_MPI_H
+#define REACTANT_MPI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- version ------------------------------------------------------------------------------------------------------------- */
+
+#define REACTANT_MPI_VERSION_MAJOR 0
+#define REACTANT_MPI_VERSION_MINOR 1
+#define REACTANT_MPI_VERSION_PATCH 0
+#define REACTANT_MPI_VERSION \
+    ((uint32_t)(REACTANT_MPI_VERSION_MAJOR * 65536 + REACTANT_MPI_VERSION_MINOR * 256 + REACTANT_MPI_VERSION_PATCH))
+
+/* Version of the loaded library, as REACTANT_MPI_VERSION is of this header. Local, never fails. */
+uint32_t reactant_mpi_version(void);
+
+/* ---- types, operations, constants: equal on every MPI -------------------------------------------------------------------- */
+
+/* Element types. Values are those of the MPI-5.0 standard ABI (Appendix A). */
+#define REACTANT_MPI_FLOAT32    0x210
+#define REACTANT_MPI_COMPLEX64  0x212
+#define REACTANT_MPI_FLOAT64    0x214
+#define REACTANT_MPI_COMPLEX128 0x216
+#define REACTANT_MPI_BOOL       0x238
+#define REACTANT_MPI_INT8       0x240
+#define REACTANT_MPI_UINT8      0x241
+#define REACTANT_MPI_BYTE       0x247
+#define REACTANT_MPI_INT16      0x248
+#define REACTANT_MPI_UINT16     0x249
+#define REACTANT_MPI_INT32      0x250
+#define REACTANT_MPI_UINT32     0x251
+#define REACTANT_MPI_INT64      0x258
+#define REACTANT_MPI_UINT64     0x259
+
+/*
+ * Reduction operations, values of the MPI-5.0 standard ABI. Legal pairs:
+ *   integers            all ten
+ *   FLOAT32, FLOAT64    SUM MIN MAX PROD
+ *   COMPLEX64, 128      SUM PROD
+ *   BOOL                LAND LOR LXOR
+ *   BYTE                BAND BOR BXOR
+ * Everything else gives code 4 before MPI sees it, on every MPI alike.
+ */
+#define REACTANT_MPI_SUM  0x21
+#define REACTANT_MPI_MIN  0x22
+#define REACTANT_MPI_MAX  0x23
+#define REACTANT_MPI_PROD 0x24
+#define REACTANT_MPI_BAND 0x28
+#define REACTANT_MPI_BOR  0x29
+#define REACTANT_MPI_BXOR 0x2a
+#define REACTANT_MPI_LAND 0x30
+#define REACTANT_MPI_LOR  0x31
+#define REACTANT_MPI_LXOR 0x32
+
+/* Values of no MPI, so that a constant of the host's MPI passed by mistake is an error and not a hang. */
+#define REACTANT_MPI_ANY_SOURCE (-101)
+#define REACTANT_MPI_ANY_TAG    (-102)
+#define REACTANT_MPI_PROC_NULL  (-103)
+
+/* As a buffer: take the input from the other buffer (MPI-5.0 section 6.2.1). */
+#define REACTANT_MPI_IN_PLACE ((void *)1)
+
+/* As the argument of reactant_mpi_initialize: MPI_COMM_WORLD. */
+#define REACTANT_MPI_COMM_WORLD ((uintptr_t)0)
+
+/* ---- result codes: explicit, never re-used ------------------------------------------------------------------------------- */
+
+#define REACTANT_MPI_SUCCESS            0
+#define REACTANT_MPI_ERR_ARGUMENT       1  /* a pointer or value that the function cannot take */
+#define REACTANT_MPI_ERR_COMM           2  /* not a live communicator */
+#define REACTANT_MPI_ERR_TYPE           3  /* unknown element type */
+#define REACTANT_MPI_ERR_OP             4  /* unknown operation, or not defined on this type */
+#define REACTANT_MPI_ERR_COUNT          5  /* count times size does not fit the address space */
+#define REACTANT_MPI_ERR_RANK           6  /* root or peer outside the communicator, or bad tag */
+#define REACTANT_MPI_ERR_REQUEST        7  /* not a live request */
+#define REACTANT_MPI_ERR_STATE          8  /* right call at the wrong time */
+#define REACTANT_MPI_ERR_THREAD         9  /* MPI's thread level forbids this thread, or a second one, to call */
+#define REACTANT_MPI_ERR_UNSUPPORTED   10  /* not offered by this version or this MPI */
+#define REACTANT_MPI_ERR_OPTION        11  /* an option or environment variable with an unusable value */
+#define REACTANT_MPI_ERR_FORKED        20  /* called in a forked child */
+#define REACTANT_MPI_ERR_POISONED      21  /* an internal failure made the control functions unusable */
+#define REACTANT_MPI_ERR_MEMORY        22  /* out of memory or of handle slots */
+#define REACTANT_MPI_ERR_MISMATCH      30  /* ranks disagree: library, options, arguments */
+#define REACTANT_MPI_ERR_TIMEOUT       31  /* some rank did not arrive in time */
+#define REACTANT_MPI_ERR_PEER          32  /* another rank failed; its text is included */
+#define REACTANT_MPI_ERR_NO_MPI        40  /* no MPI library found, or it cannot be loaded */
+#define REACTANT_MPI_ERR_MPI_ABI       41  /* an MPI of unknown or unsupported ABI */
+#define REACTANT_MPI_ERR_LAUNCHER      42  /* the launcher belongs to another MPI: N worlds of one rank */
+#define REACTANT_MPI_ERR_MPI_FINALIZED 43  /* MPI has been finalized */
+#define REACTANT_MPI_ERR_MPI           44  /* an MPI call failed; its own text is included */
+#define REACTANT_MPI_ERR_NO_NCCL       60  /* gpu = required, and no NCCL */
+
+/* ---- handles ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct reactant_mpi_comm reactant_mpi_comm;       /* a communicator */
+typedef struct reactant_mpi_request reactant_mpi_request; /* a prepared call */
+
+/* What a receive got. `source` and `tag` are ANY values of no kind: the real ones (PROC_NULL for a receive from PROC_NULL). */
+typedef struct reactant_mpi_status {
+    int source;
+    int tag;
+    size_t bytes;
+} reactant_mpi_status;
+
+/* ---- options ------------------------------------------------------------------------------------------------------------- */
+
+#define REACTANT_MPI_GPU_AUTO     0 /* a GPU communicator where there are NCCL and devices, else a host communicator */
+#define REACTANT_MPI_GPU_OFF      1 /* host communicator */
+#define REACTANT_MPI_GPU_REQUIRED 2 /* an error where there is none */
+
+#define REACTANT_MPI_LOG_ERROR 1
+#define REACTANT_MPI_LOG_WARN  2
+#define REACTANT_MPI_LOG_INFO  3
+#define REACTANT_MPI_LOG_DEBUG 4
+
+#define REACTANT_MPI_THREAD_SINGLE     0
+#define REACTANT_MPI_THREAD_FUNNELED   1
+#define REACTANT_MPI_THREAD_SERIALIZED 2
+#define REACTANT_MPI_THREAD_MULTIPLE   3
+
+/*
+ * Receives log lines (without rank prefix or newline). Called on the calling thread, from C only; it must not throw, longjmp,
+ * fork or call this library.
+ */
+typedef void (*reactant_mpi_log_fn)(void *arg, int level, const char *text);
+
+/*
+ * Options of initialize. Start from REACTANT_MPI_OPTIONS_INIT, which leaves every one unset; an unset option is taken from the
+ * environment variable named beside it (read at the time of the call), and else has the default given.
+ * Options marked (process) count at the first initialize of the process only; a later different value gives code 8.
+ */
+typedef struct reactant_mpi_options {
+    size_t size;                /* sizeof(reactant_mpi_options): lets the struct grow */
+    int32_t gpu;                /* REACTANT_MPI_GPU=auto|off|required; default auto; unset -1 */
+    int32_t thread_level;       /* REACTANT_MPI_THREAD_LEVEL=single|funneled|serialized|multiple: asked for where this library
+                                   initialises MPI (process); default multiple; unset -1 */
+    int32_t launcher_check;     /* REACTANT_MPI_LAUNCHER_CHECK=on|off: 1 or 0; default on; unset -1 */
+    int32_t timeout_ms;         /* REACTANT_MPI_TIMEOUT_MS: longest wait for the other ranks in initialize; 0 = for ever;
+                                   default 300000; unset -1 */
+    uint64_t max_count;         /* REACTANT_MPI_MAX_COUNT: elements handed to MPI in one call, 1 to 2^30; larger calls are
+                                   split or use derived types; equal on every rank; default 2^30; unset 0 */
+    const char *libmpi;         /* REACTANT_MPI_LIBMPI: path or name of the MPI library (process); unset NULL */
+    const char *mpi_dirs;       /* REACTANT_MPI_MPI_DIRS: colon-separated folders or prefixes searched for an MPI, after the
+                                   launcher's own and the usual hints (process); unset NULL */
+    reactant_mpi_log_fn log_fn; /* receives log lines instead of standard error (process); unset NULL */
+    void *log_arg;              /* first argument of log_fn */
+} reactant_mpi_options;
+
+#define REACTANT_MPI_OPTIONS_INIT \
+    { sizeof(reactant_mpi_options), -1, -1, -1, -1, 0, NULL, NULL, NULL, NULL }
+
+/* ---- life ---------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Make a communicator over the ranks of a communicator of the host's MPI. Collective over those ranks, blocking.
+ *
+ * comm    the host MPI's handle by value (MPICH's negative handles may be sign-extended), or 0 = MPI_COMM_WORLD.
+ *         Implausible and unreadable values are refused. Under Open MPI a handle is a pointer: a readable pointer to something
+ *         that is not a communicator cannot be told from one, as in MPI itself.
+ * returns the communicator, or NULL: reactant_mpi_last_error_code() and reactant_mpi_last_error() say why.
+ *
+ * Finds MPI at the first call: the one in the process, else `libmpi`, hints (MPI4PY_LIBMPI, MPI_HOME, ...), the launcher's own,
+ * `mpi_dirs`, default names. Initialises MPI if nobody has. Works on duplicates, so its messages never meet the host's, and
+ * leaves the host's error handlers as they are. A host communicator that was given before and is still the same one
+ * (MPI_Comm_compare: CONGRUENT, on every rank) gives the same pointer again, one reference more.
+ * Errors: 1, 8, 9, 11, 20, 21, 22, 30, 31, 32, 40, 41, 42, 43, 44, 60. A failure found by one rank before the ranks have met is
+ * returned there at once, and by the others with code 31 when timeout_ms is over; a later one by every rank alike.
+ * MPI-5.0 sections 7.4.2 (MPI_Comm_dup), 11.2 (MPI_Init_thread).
+ */
+reactant_mpi_comm *reactant_mpi_initialize(uintptr_t comm);
+
+/* The same with options (NULL = all unset). *out is set to NULL on error. */
+int reactant_mpi_initialize_with(uintptr_t comm, const reactant_mpi_options *options, reactant_mpi_comm **out);
+
+/* The same by the Fortran or integer handle (MPI_Comm_c2f, MPI_Comm_toint; mpi4py's py2f). MPI-5.0 section 19.3.4. */
+int reactant_mpi_initialize_fint(int fcomm, const reactant_mpi_options *options, reactant_mpi_comm **out);
+
+/*
+ * End one reference of a communicator; the last one frees it. Collective over its ranks, blocking. Never ends MPI. Safe to
+ * repeat: a communicator that has ended gives 0. Its handle and id stay invalid for ever and give code 2 everywhere else.
+ *
+ * NULL: end every communicator, newest first, whatever its references, then MPI, if this library initialised it. Programs end
+ * with it. After MPI has ended, initialize gives 43.
+ * Errors: 2, 9, 20, 21, 44.   MPI-5.0 sections 7.4.3 (MPI_Comm_free), 11.2.2 (MPI_Finalize).
+ */
+int reactant_mpi_finalize(reactant_mpi_comm *comm);
+
+/*
+ * End the whole job at once (MPI_Abort on the communicator; NULL = the world). For the rank that wants it; returns only on error.
+ * Errors: 2, 8, 20.   MPI-5.0 section 9.7.
+ */
+int reactant_mpi_abort(reactant_mpi_comm *comm, int code);
+
+/* ---- what it is: local, no communication ---------------------------------------------------------------------------------- */
+
+/* This rank, number of ranks; rank and number among those on the same host. Negative code on error (-2, -20). */
+int reactant_mpi_rank(const reactant_mpi_comm *comm);
+int reactant_mpi_size(const reactant_mpi_comm *comm);
+int reactant_mpi_local_rank(const reactant_mpi_comm *comm);
+int reactant_mpi_local_size(const reactant_mpi_comm *comm);
+
+/* CUDA or HIP ordinal of this rank's device; -1 = host communicator. Negative code below -1 on error. */
+int reactant_mpi_device(const reactant_mpi_comm *comm);
+
+/* Small positive integer, equal on every rank, usable wherever a handle is (compiled code bakes ids). Negative code on error. */
+int64_t reactant_mpi_comm_id(const reactant_mpi_comm *comm);
+
+/* The duplicate that this communicator works on, as the host MPI's handle; owned by the library. 0 on error. */
+uintptr_t reactant_mpi_mpi_comm(const reactant_mpi_comm *comm);
+
+/*
+ * Everything known, as JSON: version, MPI library by path, version and ABI, how it was found, ranks, hosts, options, time of each
+ * step of initialize, first error. NULL describes the process. Writes at most n bytes, always NUL-terminated when n > 0;
+ * returns the length needed without the NUL, 0 on error. Takes a lock: not for the inner loop.
+ */
+size_t reactant_mpi_describe(const reactant_mpi_comm *comm, char *buf, size_t n);
+
+/* ---- errors: local ---------------------------------------------------------------------------------------------------------- */
+
+/* Text and code of the last failure on this thread; "" and 0 if none. Valid until the next failure on the same thread. */
+const char *reactant_mpi_last_error(void);
+int reactant_mpi_last_error_code(void);
+
+/* Name of a code, as "ERR_COMM"; "unknown code" for others. Static. */
+const char *reactant_mpi_error_name(int code);
+
+/* First error latched on the communicator, 0 if none; for callers that cannot look at results. Negative code on error. */
+int reactant_mpi_comm_error(const reactant_mpi_comm *comm);
+
+/* ---- collectives over host buffers: blocking, collective ---------------------------------------------------------------------
+ *
+ * Arguments  send, recv, count of elements, type, op, root: as in MPI. For allgather, gather, scatter, reduce_scatter and
+ *            alltoall count is the block of one rank: the larger buffer holds size * count elements, in rank order.
+ * In place   REACTANT_MPI_IN_PLACE as `send` (allreduce, reduce_scatter, allgather, alltoall; reduce and gather at the root) or
+ *            as `recv` (scatter at the root). Equal pointers mean the same for allreduce, reduce at the root and reduce_scatter;
+ *            so do send == recv + rank * count for allgather and gather at the root, and recv == send + rank * count for
+ *            scatter at the root. alltoall with equal pointers gives code 1: say IN_PLACE, on every rank.
+ * Errors     1 buffer, 2 comm, 3 type, 4 op, 5 count, 6 root, 9 thread, 20 forked, 43 MPI finalized, 44 MPI failed, 22 memory.
+ * MPI-5.0    sections 6.3 to 6.10 (barrier 6.3, bcast 6.4, gather 6.5, scatter 6.6, allgather 6.7, alltoall 6.8, reductions
+ *            6.9, reduce_scatter = MPI_Reduce_scatter_block 6.10.1).
+ */
+
+/* recv on every rank = op over the ranks' send. */
+int reactant_mpi_allreduce(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm);
+
+/* The same at the root only; recv is ignored elsewhere. */
+int reactant_mpi_reduce(const void *send, void *recv, size_t count, int type, int op, int root, reactant_mpi_comm *comm);
+
+/* recv (count elements) = this rank's block of the op over the ranks' send (size * count elements). */
+int reactant_mpi_reduce_scatter(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm);
+
+/* buf of the root to every rank. */
+int reactant_mpi_bcast(void *buf, size_t count, int type, int root, reactant_mpi_comm *comm);
+
+/* recv on every rank = the ranks' send, one after the other. */
+int reactant_mpi_allgather(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm);
+
+/* Block j of send goes to rank j; block i of recv comes from rank i. */
+int reactant_mpi_alltoall(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm);
+
+/* recv at the root = the ranks' send, one after the other; recv is ignored elsewhere. */
+int reactant_mpi_gather(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm);
+
+/* Block i of the root's send to rank i; send is ignored elsewhere. */
+int reactant_mpi_scatter(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm);
+
+/* Returns when every rank has called. */
+int reactant_mpi_barrier(reactant_mpi_comm *comm);
+
+/* ---- point to point: blocking, not collective --------------------------------------------------------------------------------
+ *
+ * dest, source  a rank, PROC_NULL (nothing happens), or ANY_SOURCE for source.
+ * tag           0 to MPI's TAG_UB (at least 32767), or ANY_TAG for a receive.
+ * count         of a receive is the room: a longer message gives code 44 (truncated), a shorter one is fine.
+ * status        may be NULL.
+ * Errors        1, 2, 3, 5, 6 (peer, tag), 9, 20, 43, 44.   MPI-5.0 sections 3.2 (send, recv), 3.11 (sendrecv).
+ */
+int reactant_mpi_send(const void *buf, size_t count, int type, int dest, int tag, reactant_mpi_comm *comm);
+int reactant_mpi_recv(void *buf, size_t count, int type, int source, int tag, reactant_mpi_comm *comm,
+                      reactant_mpi_status *status);
+
+/* Both at once, without deadlock. send and recv must not overlap (equal pointers give code 1). */
+int reactant_mpi_sendrecv(const void *send, size_t send_count, int dest, int send_tag, void *recv, size_t recv_count, int source,
+                          int recv_tag, int type, reactant_mpi_comm *comm, reactant_mpi_status *status);
+
+/* ---- prepared calls: the same collective again and again, one pointer a call --------------------------------------------------
+ *
+ * prepare_X takes the arguments of X, checks them once, and gives a request; local, no communication. run does the collective
+ * on the buffers given then (collective, blocking; same result as X). The buffers must live until request_free. A request may
+ * be run any number of times, by one thread at a time. Requests of a communicator that has ended give code 2.
+ * Errors of prepare: those of X, and 22. Errors of run: 2, 7, and those of X that MPI reports.
+ */
+int reactant_mpi_prepare_allreduce(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                   reactant_mpi_request **out);
+int reactant_mpi_prepare_reduce(const void *send, void *recv, size_t count, int type, int op, int root, reactant_mpi_comm *comm,
+                                reactant_mpi_request **out);
+int reactant_mpi_prepare_reduce_scatter(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                        reactant_mpi_request **out);
+int reactant_mpi_prepare_bcast(void *buf, size_t count, int type, int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_allgather(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm,
+                                   reactant_mpi_request **out);
+int reactant_mpi_prepare_alltoall(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm,
+                                  reactant_mpi_request **out);
+int reactant_mpi_prepare_gather(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
+                                reactant_mpi_request **out);
+int reactant_mpi_prepare_scatter(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
+                                 reactant_mpi_request **out);
+int reactant_mpi_prepare_barrier(reactant_mpi_comm *comm, reactant_mpi_request **out);
+
+/* Do a prepared call. Collective, blocking. */
+int reactant_mpi_run(reactant_mpi_request *request);
+
+/* Give a request back. Local. Errors: 7 (also on a second free). */
+int reactant_mpi_request_free(reactant_mpi_request *request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
