@@ -1,0 +1,82 @@
+package main
+
+/*
+#include <string.h>
+#include "reactant_mpi.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/lifecycle"
+)
+
+// injectPanic is set by the build tag rmpi_panic, for the test of the guard.
+var injectPanic = func() {}
+
+//export rmpiGoInitialize
+func rmpiGoInitialize(function *C.char, word C.uintptr_t, fcomm, byInt C.int, o *C.reactant_mpi_options, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer func() { guard(C.GoString(function), &err, &code) }()
+	injectPanic()
+	comm, err := lifecycle.Initialize(
+		lifecycle.HostHandle{Word: uint64(word), Int: int(fcomm), ByInt: byInt != 0},
+		lifecycle.Options{
+			GPU: int(o.gpu), ThreadLevel: int(o.thread_level), LauncherCheck: int(o.launcher_check),
+			TimeoutMS: int64(o.timeout_ms), MaxCount: uint64(o.max_count),
+			LibMPI: C.GoString(o.libmpi), MPIDirs: C.GoString(o.mpi_dirs),
+			LogFn: unsafe.Pointer(o.log_fn), LogArg: o.log_arg,
+		})
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(comm.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoFinalize
+func rmpiGoFinalize(comm *C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer func() { guard("reactant_mpi_finalize", &err, &code) }()
+	if comm == nil {
+		err = lifecycle.FinalizeAll()
+	} else {
+		err = lifecycle.Finalize(unsafe.Pointer(comm))
+	}
+	return 0
+}
+
+//export rmpiGoAbortWorld
+func rmpiGoAbortWorld(abortCode C.int) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer func() { guard("reactant_mpi_abort", &err, &code) }()
+	err = lifecycle.AbortWorld(int(abortCode))
+	return 0
+}
+
+//export rmpiGoDescribe
+func rmpiGoDescribe(comm unsafe.Pointer, buf *C.char, n C.size_t) (needed C.size_t) {
+	settle()
+	var err *cerr.Error
+	var code int32
+	defer func() {
+		if guard("reactant_mpi_describe", &err, &code); code != 0 {
+			needed = 0
+		}
+	}()
+	version := fmt.Sprintf("%d.%d.%d", C.REACTANT_MPI_VERSION_MAJOR, C.REACTANT_MPI_VERSION_MINOR, C.REACTANT_MPI_VERSION_PATCH)
+	text, err := lifecycle.Describe(version, comm)
+	if err != nil {
+		return 0
+	}
+	if n > 0 {
+		out := unsafe.Slice((*byte)(unsafe.Pointer(buf)), int(n))
+		out[copy(out[:n-1], text)] = 0
+	}
+	return C.size_t(len(text))
+}

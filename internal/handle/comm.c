@@ -1,0 +1,72 @@
+#include "handle.h"
+
+#include "internal/cerr/error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Zero pages of the .so: a slot costs memory from its first use on. Slot 0 stays empty, since id 0 is NULL. */
+struct rmpi_comm rmpi_comms[RMPI_COMM_SLOTS];
+
+static int highest; /* highest id ever claimed */
+
+int rmpi_comm_next(void)
+{
+    return __atomic_load_n(&highest, __ATOMIC_ACQUIRE) + 1;
+}
+
+int rmpi_comm_claim(int id)
+{
+    uint32_t expected = RMPI_FREE;
+    int seen = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    if (id <= 0 || id >= RMPI_COMM_SLOTS ||
+        !__atomic_compare_exchange_n(&rmpi_comms[id].state, &expected, RMPI_CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return 0;
+    while (seen < id && !__atomic_compare_exchange_n(&highest, &seen, id, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+    return 1;
+}
+
+void rmpi_comm_unclaim(int id)
+{
+    __atomic_store_n(&rmpi_comms[id].state, RMPI_FREE, __ATOMIC_RELEASE);
+}
+
+void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state)
+{
+    __atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
+}
+
+void rmpi_comm_publish(struct rmpi_comm *c)
+{
+    rmpi_comm_set_state(c, RMPI_LIVE);
+}
+
+void rmpi_comms_all_become(uint32_t state)
+{
+    int last = __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
+    for (int id = 1; id <= last; id++) {
+        uint32_t live = RMPI_LIVE;
+        __atomic_compare_exchange_n(&rmpi_comms[id].state, &live, state, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+}
+
+void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text)
+{
+    int32_t none = 0;
+    if (__atomic_compare_exchange_n(&c->error, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        __atomic_store_n(&c->error_text, strdup(text), __ATOMIC_RELEASE);
+}
+
+/* A forked child must not use MPI: its copies of the communicators answer with code 20. Nothing but stores here. */
+static void in_child(void)
+{
+    rmpi_mark_forked();
+    rmpi_comms_all_become(RMPI_FORKED);
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}

@@ -1,0 +1,112 @@
+/*
+ * Communicator and request handles. Both live in arenas of the library's own zero pages (address space only until a slot is used),
+ * so that any word offered as a handle is judged by one subtract and compare before it is touched. Slots of communicators are
+ * never used again; a dead one stays as a tombstone.
+ */
+#ifndef RMPI_HANDLE_H
+#define RMPI_HANDLE_H
+
+#include "internal/table/call.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_HOST_BYTES = 64 };
+
+enum rmpi_state {
+    RMPI_FREE,    /* never used */
+    RMPI_CLAIMED, /* being made */
+    RMPI_LIVE,
+    RMPI_DEAD,   /* finalized */
+    RMPI_ENDED,  /* MPI itself was finalized under it */
+    RMPI_FORKED, /* copy in a forked child */
+};
+
+/* Reasons why a call must go through the layers (capi/layers.c); 0 = the plain path. */
+enum rmpi_mode {
+    RMPI_MAIN_THREAD = 1 << 0,    /* MPI gave FUNNELED or SINGLE */
+    RMPI_ONE_AT_A_TIME = 1 << 1,  /* MPI gave SERIALIZED */
+    RMPI_LOOK_FINALIZED = 1 << 2, /* this MPI cannot tell us that it ends: ask before each call */
+};
+
+struct rmpi_mpi;
+
+struct rmpi_comm {
+    /* the line of the data path */
+    uint32_t state;
+    uint32_t modes;
+    const rmpi_run_fn *run;
+    const struct rmpi_mpi *mpi;
+    uint64_t word;       /* our duplicate, for the user's operations */
+    uint64_t max_count;  /* elements in one MPI call */
+    uint64_t max_block;  /* elements of a block in one MPI call: size * max_block fits an int */
+    int32_t rank, size;
+    /* the rest */
+    uint64_t control; /* our second duplicate, for the library's own messages */
+    int32_t local_rank, local_size;
+    int32_t tag_ub;
+    int32_t error; /* first error, latched */
+    char *error_text;
+    void *session; /* opaque Go object of lifecycle/ */
+    char host[RMPI_HOST_BYTES];
+} __attribute__((aligned(RMPI_SLOT_BYTES)));
+
+struct rmpi_request {
+    uint32_t live;
+    uint32_t generation; /* low byte is part of the handle: a recycled slot does not answer to an old handle */
+    struct rmpi_comm *comm;
+    struct rmpi_call call;
+} __attribute__((aligned(RMPI_SLOT_BYTES)));
+
+_Static_assert(sizeof(struct rmpi_comm) == RMPI_SLOT_BYTES, "a communicator fills its slot");
+_Static_assert(sizeof(struct rmpi_request) == RMPI_SLOT_BYTES, "a request fills its slot");
+
+extern struct rmpi_comm rmpi_comms[RMPI_COMM_SLOTS];
+
+/* The slot that a word means (a handle or an id), whatever its state; NULL if none. */
+static inline struct rmpi_comm *rmpi_comm_slot(const void *word)
+{
+    uintptr_t offset = (uintptr_t)word - (uintptr_t)rmpi_comms;
+    if (__builtin_expect(offset < sizeof rmpi_comms && offset % RMPI_SLOT_BYTES == 0, 1))
+        return (struct rmpi_comm *)(uintptr_t)word;
+    if ((uintptr_t)word - 1 < RMPI_COMM_SLOTS - 1)
+        return &rmpi_comms[(uintptr_t)word];
+    return NULL;
+}
+
+static inline uint32_t rmpi_comm_state(const struct rmpi_comm *c)
+{
+    return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+}
+
+/* The live communicator that a word means; NULL otherwise. */
+static inline struct rmpi_comm *rmpi_comm_live(const void *word)
+{
+    struct rmpi_comm *c = rmpi_comm_slot(word);
+    return __builtin_expect(c && rmpi_comm_state(c) == RMPI_LIVE, 1) ? c : NULL;
+}
+
+static inline int rmpi_comm_number(const struct rmpi_comm *c)
+{
+    return (int)(c - rmpi_comms);
+}
+
+/* Slots of communicators. claim: 1 if the slot was free and is now ours. */
+int rmpi_comm_next(void); /* lowest id above every one ever claimed here */
+int rmpi_comm_claim(int id);
+void rmpi_comm_unclaim(int id);
+void rmpi_comm_publish(struct rmpi_comm *c);
+void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state);
+/* Every live communicator gets `state`: MPI has ended, or this is a forked child. */
+void rmpi_comms_all_become(uint32_t state);
+
+/* First error wins; text is copied. */
+void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
+
+/* Requests. The word handed out is the slot's address plus the low byte of its generation. */
+struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word);
+struct rmpi_request *rmpi_request_live(const void *word);
+int rmpi_request_drop(const void *word); /* 0 if it was not live */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,55 @@
+#include "handle.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Slots never used come first, then freed ones, oldest first: an old handle is recognised as long as possible. Making and freeing
+ * a request takes a lock; running one does not. */
+static struct rmpi_request requests[RMPI_REQUEST_SLOTS];
+static uint16_t freed[RMPI_REQUEST_SLOTS]; /* ring of slots given back */
+static unsigned unused_from, freed_from, freed_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+_Static_assert(RMPI_REQUEST_SLOTS <= 1 << 16, "slots are numbered in 16 bits");
+
+struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word)
+{
+    struct rmpi_request *r = NULL;
+    pthread_mutex_lock(&lock);
+    if (unused_from < RMPI_REQUEST_SLOTS) {
+        r = &requests[unused_from++];
+    } else if (freed_count) {
+        r = &requests[freed[freed_from]];
+        freed_from = (freed_from + 1) % RMPI_REQUEST_SLOTS;
+        freed_count--;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!r)
+        return NULL;
+    r->generation++;
+    r->comm = c;
+    *word = (char *)r + r->generation % RMPI_SLOT_BYTES;
+    return r;
+}
+
+struct rmpi_request *rmpi_request_live(const void *word)
+{
+    uintptr_t offset = (uintptr_t)word - (uintptr_t)requests;
+    struct rmpi_request *r;
+    if (offset >= sizeof requests)
+        return NULL;
+    r = &requests[offset / RMPI_SLOT_BYTES];
+    return __atomic_load_n(&r->live, __ATOMIC_ACQUIRE) && r->generation % RMPI_SLOT_BYTES == offset % RMPI_SLOT_BYTES ? r : NULL;
+}
+
+int rmpi_request_drop(const void *word)
+{
+    struct rmpi_request *r = rmpi_request_live(word);
+    uint32_t live = 1;
+    if (!r || !__atomic_compare_exchange_n(&r->live, &live, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return 0;
+    pthread_mutex_lock(&lock);
+    freed[(freed_from + freed_count++) % RMPI_REQUEST_SLOTS] = (uint16_t)(r - requests);
+    pthread_mutex_unlock(&lock);
+    return 1;
+}

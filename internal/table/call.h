@@ -1,0 +1,103 @@
+/*
+ * The call record and the enums of the table. Every operation, whatever its form (blocking, prepared, split), is one record run by
+ * one function of a communicator's table; layers such as splitting are written once, over the record.
+ */
+#ifndef RMPI_CALL_H
+#define RMPI_CALL_H
+
+#include "reactant_mpi.h"
+
+enum rmpi_row_id {
+#define COLLECTIVE(name, ...) RMPI_##name,
+#define MESSAGE(name, ...) RMPI_##name,
+#include "internal/table/rows.inc"
+#undef COLLECTIVE
+#undef MESSAGE
+    RMPI_ROWS
+};
+
+enum rmpi_type_index {
+#define TYPE(name, ...) RMPI_##name,
+#define OP(...)
+#include "internal/table/types.inc"
+#undef TYPE
+#undef OP
+    RMPI_TYPES
+};
+
+enum rmpi_op_index {
+#define TYPE(...)
+#define OP(name, ...) RMPI_##name,
+#include "internal/table/types.inc"
+#undef TYPE
+#undef OP
+    RMPI_OPS
+};
+
+/* Which operations a kind of type allows, as bits of rmpi_op_index. The gate is ours, since MPIs differ and some abort. */
+#define RMPI_BIT(op) (1u << RMPI_##op)
+#define KIND_REAL (RMPI_BIT(SUM) | RMPI_BIT(MIN) | RMPI_BIT(MAX) | RMPI_BIT(PROD))
+#define KIND_COMPLEX (RMPI_BIT(SUM) | RMPI_BIT(PROD))
+#define KIND_BITS (RMPI_BIT(BAND) | RMPI_BIT(BOR) | RMPI_BIT(BXOR))
+#define KIND_LOGICAL (RMPI_BIT(LAND) | RMPI_BIT(LOR) | RMPI_BIT(LXOR))
+#define KIND_INTEGER (KIND_REAL | KIND_BITS | KIND_LOGICAL)
+
+/* What a row's arguments hold (HAS_, from its shape) and how they behave (from the row). */
+enum rmpi_rule {
+    HAS_SEND = 1 << 0,
+    HAS_RECV = 1 << 1,
+    HAS_OP = 1 << 2,
+    HAS_ROOT = 1 << 3,
+    HAS_DEST = 1 << 4,
+    HAS_SOURCE = 1 << 5,
+    SEND_AT_ROOT = 1 << 8,           /* send counts at the root only */
+    RECV_AT_ROOT = 1 << 9,           /* recv counts at the root only */
+    SEND_IN_PLACE = 1 << 10,         /* send may be IN_PLACE (where recv counts) */
+    RECV_IN_PLACE = 1 << 11,         /* recv may be IN_PLACE (where send counts) */
+    EQUAL_IS_IN_PLACE = 1 << 12,     /* send == recv means IN_PLACE */
+    EQUAL_IS_REFUSED = 1 << 13,      /* send == recv is an error */
+    OWN_BLOCK_IS_IN_PLACE = 1 << 14, /* the small buffer being this rank's block of the large one means IN_PLACE */
+};
+
+/* How a call too large for one MPI call is done (capi/large.c). */
+enum rmpi_large {
+    AS_IS,       /* there is no count */
+    BY_ELEMENTS, /* one call per max_count elements */
+    BY_BLOCK,    /* one call with a derived type of one block */
+    BY_REDUCE,   /* reduce_scatter: one reduce per block */
+    BY_MESSAGE,  /* one message of one element of a derived type */
+};
+
+struct rmpi_row {
+    const char *name; /* of the public function */
+    const char *mpi;  /* of the MPI function */
+    unsigned rules;
+    enum rmpi_large large;
+};
+
+extern const struct rmpi_row rmpi_rows[RMPI_ROWS] __attribute__((visibility("hidden")));
+
+/* The record. Which fields are set depends on the row; type, op, root and tags are as the user gave them until the check has
+ * passed, then indices and the host MPI's numbers. */
+struct rmpi_call {
+    const void *send;
+    void *recv;
+    size_t count;
+    size_t recv_count;
+    int type;
+    int op;
+    int root; /* or dest */
+    int tag;
+    int source;
+    int recv_tag;
+    reactant_mpi_status *status;
+    uint64_t send_type; /* the host MPI's datatype: of the element, or of what a layer made of several */
+    uint64_t recv_type;
+    uint32_t row;
+    uint32_t large; /* set by the check: too large for one MPI call */
+};
+
+struct rmpi_comm;
+typedef int (*rmpi_run_fn)(const struct rmpi_comm *, const struct rmpi_call *);
+
+#endif

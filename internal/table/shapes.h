@@ -1,0 +1,52 @@
+/*
+ * The shapes of rows.inc: the parameters of the public function (each list ends in a comma, the communicator follows), how they go
+ * into the call record, and what there is to check. PARAMS_, STORE_, AFTER_COMM_ and HAS_ of one shape stand together.
+ */
+#ifndef RMPI_SHAPES_H
+#define RMPI_SHAPES_H
+
+#define PARAMS_REDUCTION const void *send, void *recv, size_t count, int type, int op,
+#define STORE_REDUCTION(a) (a).send = send, (a).recv = recv, (a).count = count, (a).type = type, (a).op = op
+#define HAS_REDUCTION (HAS_SEND | HAS_RECV | HAS_OP)
+
+#define PARAMS_REDUCTION_ROOT const void *send, void *recv, size_t count, int type, int op, int root,
+#define STORE_REDUCTION_ROOT(a) STORE_REDUCTION(a), (a).root = root
+#define HAS_REDUCTION_ROOT (HAS_REDUCTION | HAS_ROOT)
+
+#define PARAMS_BUFFER_ROOT void *buf, size_t count, int type, int root,
+#define STORE_BUFFER_ROOT(a) (a).recv = buf, (a).count = count, (a).type = type, (a).root = root
+#define HAS_BUFFER_ROOT (HAS_RECV | HAS_ROOT)
+
+#define PARAMS_BLOCKS const void *send, void *recv, size_t count, int type,
+#define STORE_BLOCKS(a) (a).send = send, (a).recv = recv, (a).count = count, (a).type = type
+#define HAS_BLOCKS (HAS_SEND | HAS_RECV)
+
+#define PARAMS_BLOCKS_ROOT const void *send, void *recv, size_t count, int type, int root,
+#define STORE_BLOCKS_ROOT(a) STORE_BLOCKS(a), (a).root = root
+#define HAS_BLOCKS_ROOT (HAS_BLOCKS | HAS_ROOT)
+
+#define PARAMS_NOTHING
+#define STORE_NOTHING(a) (a).count = 0
+#define HAS_NOTHING 0
+
+#define PARAMS_SEND_TO const void *buf, size_t count, int type, int dest, int tag,
+#define AFTER_COMM_SEND_TO
+#define STORE_SEND_TO(a) (a).send = buf, (a).count = count, (a).type = type, (a).root = dest, (a).tag = tag
+#define HAS_SEND_TO (HAS_SEND | HAS_DEST)
+
+#define PARAMS_RECV_FROM void *buf, size_t count, int type, int source, int tag,
+#define AFTER_COMM_RECV_FROM , reactant_mpi_status *status
+#define STORE_RECV_FROM(a) \
+    (a).recv = buf, (a).recv_count = count, (a).type = type, (a).source = source, (a).recv_tag = tag, (a).status = status
+#define HAS_RECV_FROM (HAS_RECV | HAS_SOURCE)
+
+#define PARAMS_SEND_AND_RECV                                                                                              \
+    const void *send, size_t send_count, int dest, int send_tag, void *recv, size_t recv_count, int source, int recv_tag, \
+        int type,
+#define AFTER_COMM_SEND_AND_RECV , reactant_mpi_status *status
+#define STORE_SEND_AND_RECV(a)                                                                                       \
+    (a).send = send, (a).count = send_count, (a).root = dest, (a).tag = send_tag, (a).recv = recv,                   \
+    (a).recv_count = recv_count, (a).source = source, (a).recv_tag = recv_tag, (a).type = type, (a).status = status
+#define HAS_SEND_AND_RECV (HAS_SEND | HAS_RECV | HAS_DEST | HAS_SOURCE)
+
+#endif

@@ -1,0 +1,142 @@
+package lifecycle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"strings"
+
+	"reactantmpi/internal/cerr"
+)
+
+// record is what each rank tells the others, of fixed size: how it fares, what it uses, where it is.
+type record struct {
+	Code     int32  // of a failure before the ranks met; 0 = fine
+	Known    int32  // id of a live communicator over the same host communicator; 0 = none
+	MaxCount uint64 // option
+	Library  uint64 // hash of ABI family and version
+	Node     uint64 // hash of what ranks of one host share
+	Host     [64]byte
+	MPI      [96]byte // ABI and version, for people
+	Text     [320]byte
+}
+
+func fixed(b []byte, s string) { copy(b[:len(b)-1], s) }
+
+func words(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
+
+func (r *record) encode() []byte {
+	var out bytes.Buffer
+	// A fixed-size struct into a buffer: cannot fail.
+	_ = binary.Write(&out, binary.NativeEndian, r)
+	return out.Bytes()
+}
+
+func decode(all [][]byte) []record {
+	out := make([]record, len(all))
+	for i, b := range all {
+		_ = binary.Read(bytes.NewReader(b), binary.NativeEndian, &out[i])
+	}
+	return out
+}
+
+func hash(parts ...string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strings.Join(parts, "\x00")))
+	return h.Sum64()
+}
+
+// nodeID is equal for processes of one host: the kernel's boot and the host's name (MPI's own split by node is wrong on some MPIs).
+func nodeID(host string) uint64 {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return hash(string(boot), host)
+}
+
+// judge gives the verdict that every rank reaches from the same records: nil, or one code and the texts of all that failed.
+func judge(all []record) *cerr.Error {
+	var failed []string
+	var code cerr.Code
+	for rank, r := range all {
+		if r.Code == 0 {
+			continue
+		}
+		if len(failed) == 0 {
+			code = cerr.Code(r.Code)
+		}
+		failed = append(failed, fmt.Sprintf("rank %d on %s: %s", rank, words(r.Host[:]), words(r.Text[:])))
+	}
+	if len(failed) > 0 {
+		if len(all) == 1 {
+			return cerr.New(code, "%s", words(all[0].Text[:]))
+		}
+		return cerr.New(code, "%d of %d ranks failed: %s", len(failed), len(all), some(failed))
+	}
+	if text := differ(all, func(r record) uint64 { return r.Library }, func(r record) string { return words(r.MPI[:]) }); text != "" {
+		return cerr.New(cerr.Mismatch, "the ranks use different MPI libraries: %s; set REACTANT_MPI_LIBMPI to the same one everywhere", text)
+	}
+	if text := differ(all, func(r record) uint64 { return r.MaxCount }, func(r record) string { return fmt.Sprint(r.MaxCount) }); text != "" {
+		return cerr.New(cerr.Mismatch, "option max_count must be equal on every rank: %s", text)
+	}
+	return nil
+}
+
+// differ lists who has what, if not all ranks have the same.
+func differ(all []record, key func(record) uint64, show func(record) string) string {
+	var order []uint64
+	groups := map[uint64][]int{}
+	for rank, r := range all {
+		k := key(r)
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], rank)
+	}
+	if len(order) == 1 {
+		return ""
+	}
+	var out []string
+	for _, k := range order {
+		ranks := groups[k]
+		text := fmt.Sprintf("rank %d", ranks[0])
+		if len(ranks) > 1 {
+			text = fmt.Sprintf("%d ranks from %d on", len(ranks), ranks[0])
+		}
+		out = append(out, text+" on "+words(all[ranks[0]].Host[:])+": "+show(all[ranks[0]]))
+	}
+	return some(out)
+}
+
+// some keeps a list readable on large jobs.
+func some(list []string) string {
+	const most = 8
+	if len(list) > most {
+		return strings.Join(list[:most], "; ") + fmt.Sprintf("; and %d more", len(list)-most)
+	}
+	return strings.Join(list, "; ")
+}
+
+// known is the id that every rank already has for this host communicator; 0 unless all agree.
+func known(all []record) int {
+	for _, r := range all {
+		if r.Known == 0 || r.Known != all[0].Known {
+			return 0
+		}
+	}
+	return int(all[0].Known)
+}
+
+// local gives a rank's place among the ranks of its host.
+func local(all []record, rank int) (localRank, localSize int) {
+	for r, other := range all {
+		if other.Node != all[rank].Node {
+			continue
+		}
+		if r < rank {
+			localRank++
+		}
+		localSize++
+	}
+	return localRank, localSize
+}

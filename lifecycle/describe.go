@@ -1,0 +1,116 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/handle"
+	"reactantmpi/mpi"
+)
+
+type describedMPI struct {
+	Path          string `json:"path"`
+	ABI           string `json:"abi"`
+	Version       string `json:"version"`
+	Found         string `json:"found"`
+	ThreadLevel   string `json:"thread_level,omitempty"`
+	InitialisedBy string `json:"initialised_by,omitempty"`
+	State         string `json:"state"`
+}
+
+type describedComm struct {
+	ID        int            `json:"id"`
+	State     string         `json:"state"`
+	Rank      int            `json:"rank"`
+	Size      int            `json:"size"`
+	LocalRank int            `json:"local_rank"`
+	LocalSize int            `json:"local_size"`
+	Host      string         `json:"host"`
+	Hosts     map[string]int `json:"hosts"` // name: ranks
+	Device    *int           `json:"device"`
+	DeviceWhy string         `json:"device_reason"`
+	Options   map[string]any `json:"options"`
+	Steps     []step         `json:"steps"`
+	Error     *describedErr  `json:"error"`
+	Refs      int            `json:"references"`
+}
+
+type describedErr struct {
+	Code int    `json:"code"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+type described struct {
+	Version       string         `json:"version"`
+	MPI           *describedMPI  `json:"mpi"`
+	Comm          *describedComm `json:"communicator,omitempty"`
+	Communicators []int          `json:"communicators,omitempty"` // ids of the live ones, when the process is described
+}
+
+// Describe gives everything known as JSON; word nil describes the process.
+func Describe(version string, word unsafe.Pointer) ([]byte, *cerr.Error) {
+	process.Lock()
+	defer process.Unlock()
+	out := described{Version: version}
+	if l := process.lib; l != nil {
+		out.MPI = describeMPI(l)
+	}
+	if word == nil {
+		for id := 1; id < handle.Next(); id++ {
+			if handle.ByID(id).State() == handle.Live {
+				out.Communicators = append(out.Communicators, id)
+			}
+		}
+	} else {
+		c, ok := handle.ByWord(word)
+		if !ok || c.State() != handle.Live && c.State() != handle.Ended {
+			return nil, cerr.New(cerr.Comm, "%#x is not a live communicator", uintptr(word))
+		}
+		out.Comm = describeComm(c, sessionOf(c))
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return nil, cerr.New(cerr.Memory, "%s", err)
+	}
+	return text, nil
+}
+
+func describeMPI(l *mpi.Library) *describedMPI {
+	d := &describedMPI{Path: l.Path, ABI: l.Family.String(), Version: l.Version, Found: l.How, State: "not initialised"}
+	switch {
+	case l.Finalized():
+		d.State = "finalized"
+	case l.Initialized():
+		d.State = "initialised"
+		d.ThreadLevel = mpi.ThreadNames[l.ThreadLevel()]
+	}
+	if d.State != "not initialised" {
+		d.InitialisedBy = map[bool]string{true: "reactant_mpi", false: "host"}[process.ours]
+	}
+	return d
+}
+
+func describeComm(c handle.Comm, s *session) *describedComm {
+	localRank, localSize := local(s.ranks, s.rank)
+	d := &describedComm{
+		ID: c.ID(), State: map[handle.State]string{handle.Live: "live", handle.Ended: "MPI finalized"}[c.State()],
+		Rank: s.rank, Size: len(s.ranks), LocalRank: localRank, LocalSize: localSize,
+		Host: words(s.ranks[s.rank].Host[:]), Hosts: map[string]int{},
+		DeviceWhy: "gpu = " + gpuNames[s.options.GPU] + "; this version makes host communicators only",
+		Options: map[string]any{
+			"gpu": gpuNames[s.options.GPU], "thread_level": mpi.ThreadNames[s.options.ThreadLevel],
+			"launcher_check": s.options.LauncherCheck != 0, "timeout_ms": s.options.TimeoutMS,
+			"max_count": s.options.MaxCount, "libmpi": s.options.LibMPI, "mpi_dirs": s.options.MPIDirs,
+		},
+		Steps: s.steps.steps, Refs: s.refs,
+	}
+	for _, r := range s.ranks {
+		d.Hosts[words(r.Host[:])]++
+	}
+	if code, text := c.FirstError(); code != 0 {
+		d.Error = &describedErr{code, cerr.Code(code).String(), text}
+	}
+	return d
+}

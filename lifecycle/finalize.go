@@ -1,0 +1,100 @@
+package lifecycle
+
+import (
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/handle"
+)
+
+// Finalize ends one reference of a communicator; the last one frees it.
+func Finalize(word unsafe.Pointer) *cerr.Error {
+	c, ok := handle.ByWord(word)
+	if !ok {
+		return cerr.New(cerr.Comm, "%#x is not a communicator handle of this library", uintptr(word))
+	}
+	switch c.State() {
+	case handle.Dead:
+		return nil
+	case handle.Live, handle.Ended:
+		return end(c, false)
+	}
+	return cerr.New(cerr.Comm, "communicator %d was never made", c.ID())
+}
+
+// FinalizeAll ends every communicator, newest first, then MPI, if this library initialised it.
+func FinalizeAll() *cerr.Error {
+	var first *cerr.Error
+	for id := handle.Next() - 1; id > 0; id-- {
+		c := handle.ByID(id)
+		if s := c.State(); s != handle.Live && s != handle.Ended {
+			continue
+		}
+		if err := end(c, true); err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		return first
+	}
+	process.Lock()
+	defer process.Unlock()
+	if !process.ours || process.lib.Finalized() {
+		return nil
+	}
+	if err := checkThread(process.lib, process.lib.ThreadLevel()); err != nil {
+		return err
+	}
+	return process.lib.Finalize()
+}
+
+// end drops one reference, or all of them, and frees the communicator with the last.
+func end(c handle.Comm, all bool) *cerr.Error {
+	s, err := release(c, all)
+	if s == nil || err != nil {
+		return err
+	}
+	// Collective, so not under the lock.
+	for _, comm := range []uint64{s.control, s.user} {
+		if e := s.lib.Free(comm); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// release marks a communicator dead when its last reference goes; it gives the session if there is something to free in MPI.
+func release(c handle.Comm, all bool) (*session, *cerr.Error) {
+	process.Lock()
+	defer process.Unlock()
+	s := sessionOf(c)
+	if s == nil || c.State() == handle.Dead {
+		return nil, nil
+	}
+	over := s.lib.Finalized()
+	if !over {
+		if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
+			return nil, err
+		}
+	}
+	if s.refs--; s.refs > 0 && !all {
+		return nil, nil
+	}
+	c.SetState(handle.Dead)
+	forget(c.Session())
+	if over {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// AbortWorld ends the job through the bound library's world.
+func AbortWorld(code int) *cerr.Error {
+	process.Lock()
+	lib := process.lib
+	process.Unlock()
+	if lib == nil || !lib.Initialized() || lib.Finalized() {
+		return cerr.New(cerr.State, "there is no running MPI to abort: initialize has not succeeded, or MPI has ended")
+	}
+	return lib.Abort(code)
+}

@@ -1,0 +1,260 @@
+package lifecycle
+
+import (
+	"encoding/binary"
+	"time"
+	"unsafe"
+
+	"github.com/mattn/go-pointer"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/handle"
+	"reactantmpi/mpi"
+)
+
+// HostHandle is the communicator that the host names: by value, or by its integer (Fortran) handle.
+type HostHandle struct {
+	Word  uint64
+	Int   int
+	ByInt bool
+}
+
+// session is what Go keeps of a communicator, from publish to finalize.
+type session struct {
+	lib     *mpi.Library
+	host    uint64 // the host's communicator
+	user    uint64 // our duplicates
+	control uint64
+	refs    int
+	ranks   []record
+	rank    int
+	options Options
+	steps   timings
+}
+
+// timings are the steps of one initialize, for describe.
+type timings struct {
+	last  time.Time
+	steps []step
+}
+
+type step struct {
+	Name string  `json:"step"`
+	MS   float64 `json:"ms"`
+}
+
+func (t *timings) mark(name string) {
+	now := time.Now()
+	t.steps = append(t.steps, step{name, float64(now.Sub(t.last).Microseconds()) / 1000})
+	t.last = now
+}
+
+// Initialize makes a communicator: the steps of the design in their order. A failure before the ranks meet returns on this rank alone;
+// from the exchange of records on every rank gets the same verdict.
+func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
+	steps := timings{last: time.Now()}
+	options, localError, fatal := Resolve(given, mpi.Getenv)
+	if fatal != nil {
+		return handle.Comm{}, fatal
+	}
+	lib, err := attach(options, &steps)
+	if err != nil {
+		return handle.Comm{}, err
+	}
+	if err := checkWorld(lib, options); err != nil {
+		return handle.Comm{}, err
+	}
+	comm, err := hostComm(lib, host)
+	if err != nil {
+		return handle.Comm{}, err
+	}
+	s := &session{lib: lib, host: comm, refs: 1, options: options}
+	if err := s.duplicate(); err != nil {
+		return handle.Comm{}, err
+	}
+	steps.mark("duplicate")
+	if options.GPU == GPURequired && localError == nil {
+		localError = cerr.New(cerr.NoNCCL, "gpu = required, but this version makes host communicators only; set REACTANT_MPI_GPU=off or auto")
+	}
+	if err := s.exchange(localError); err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	if id := known(s.ranks); id != 0 {
+		if c, ok := again(id); ok {
+			return c, s.undo(nil)
+		}
+	}
+	steps.mark("exchange")
+	id, err := s.agreeID()
+	if err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	steps.mark("id")
+	s.steps = steps
+	return s.publish(id), nil
+}
+
+func checkWorld(lib *mpi.Library, options Options) *cerr.Error {
+	if options.LauncherCheck == 0 {
+		return nil
+	}
+	_, size, err := lib.RankSize(lib.World())
+	if err != nil {
+		return err
+	}
+	return mpi.CheckAfterInit(lib.Path, size, mpi.Getenv)
+}
+
+func hostComm(lib *mpi.Library, host HostHandle) (uint64, *cerr.Error) {
+	if host.ByInt {
+		return lib.HostCommFromInt(host.Int)
+	}
+	return lib.HostComm(host.Word)
+}
+
+// duplicate makes the two communicators that everything runs on: one for the user's operations, one for the library's own messages.
+func (s *session) duplicate() (err *cerr.Error) {
+	if s.user, err = s.lib.Dup(s.host, s.options.TimeoutMS); err != nil {
+		return err
+	}
+	s.control, err = s.lib.Dup(s.user, s.options.TimeoutMS)
+	return err
+}
+
+// exchange tells every rank about every other one and reaches the common verdict.
+func (s *session) exchange(localError *cerr.Error) *cerr.Error {
+	rank, size, err := s.lib.RankSize(s.control)
+	if err != nil {
+		return err
+	}
+	s.rank = rank
+	name := s.lib.Processor()
+	what := s.lib.Family.String() + ", " + s.lib.Version
+	r := record{
+		Known:    int32(same(s.lib, s.host)),
+		MaxCount: s.options.MaxCount,
+		Library:  hash(what),
+		Node:     nodeID(name),
+	}
+	fixed(r.Host[:], name)
+	fixed(r.MPI[:], what)
+	if localError != nil {
+		r.Code = int32(localError.Code)
+		fixed(r.Text[:], localError.Text)
+	}
+	all, err := s.lib.AllGather(s.control, size, r.encode(), s.options.TimeoutMS)
+	if err != nil {
+		return err
+	}
+	s.ranks = decode(all)
+	return judge(s.ranks)
+}
+
+// agreeID finds a number that is free on every member: the maximum of what they propose, then proof that each could take it, else again
+// above it. A thread that makes communicators alone gets 1, 2, 3 ... in every run.
+func (s *session) agreeID() (int, *cerr.Error) {
+	propose := handle.Next()
+	for round := 0; ; round++ {
+		id, err := s.most(propose)
+		if err != nil {
+			return 0, err
+		}
+		if id >= handle.Limit {
+			return 0, cerr.New(cerr.Memory, "no communicator numbers left: %d were made in the life of this process, and numbers are not used again", handle.Limit-1)
+		}
+		claimed, failed := handle.Claim(id), 0
+		if !claimed {
+			failed = 1
+		}
+		if failed, err = s.most(failed); err == nil && failed == 0 {
+			return id, nil
+		}
+		if claimed {
+			handle.Unclaim(id)
+		}
+		if err != nil {
+			return 0, err
+		}
+		// Another thread is after the same numbers; a stride that depends on the clock ends the chase.
+		propose = max(id+1, handle.Next()) + int(time.Now().UnixNano()>>10%int64(2+round))
+	}
+}
+
+// most is the maximum of a small number over the ranks.
+func (s *session) most(n int) (int, *cerr.Error) {
+	all, err := s.lib.AllGather(s.control, len(s.ranks), binary.NativeEndian.AppendUint32(nil, uint32(n)), s.options.TimeoutMS)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range all {
+		n = max(n, int(binary.NativeEndian.Uint32(b)))
+	}
+	return n, nil
+}
+
+// undo gives the duplicates back and passes the reason on. After a timeout they stay: some rank may still be on its way to them.
+func (s *session) undo(reason *cerr.Error) *cerr.Error {
+	if reason != nil && reason.Code == cerr.Timeout {
+		return reason
+	}
+	for _, comm := range []uint64{s.control, s.user} {
+		if err := s.lib.Free(comm); err != nil && reason == nil {
+			reason = err
+		}
+	}
+	return reason
+}
+
+func (s *session) publish(id int) handle.Comm {
+	c := handle.ByID(id)
+	localRank, localSize := local(s.ranks, s.rank)
+	process.Lock()
+	defer process.Unlock()
+	c.Publish(handle.Fields{
+		MPI: s.lib.Pointer(), Run: s.lib.Run(),
+		Word: s.user, Control: s.control,
+		Rank: s.rank, Size: len(s.ranks), LocalRank: localRank, LocalSize: localSize,
+		TagUB: s.lib.TagUB(s.user), MaxCount: s.options.MaxCount, Modes: process.modes,
+		Host: words(s.ranks[s.rank].Host[:]), Session: pointer.Save(s),
+	})
+	return c
+}
+
+// sessionOf gives the Go object of a published communicator. The caller holds the process lock.
+func sessionOf(c handle.Comm) *session {
+	s, _ := pointer.Restore(c.Session()).(*session)
+	return s
+}
+
+// same looks for a live communicator over the same host communicator. MPIs hand out the value of a freed communicator again, so the
+// value alone says nothing: MPI must call the two congruent.
+func same(lib *mpi.Library, host uint64) int {
+	process.Lock()
+	defer process.Unlock()
+	for id := handle.Next() - 1; id > 0; id-- {
+		c := handle.ByID(id)
+		if c.State() != handle.Live {
+			continue
+		}
+		if s := sessionOf(c); s != nil && s.host == host && lib.Congruent(host, s.user) {
+			return id
+		}
+	}
+	return 0
+}
+
+// again counts one more reference of a live communicator; false if it has ended meanwhile.
+func again(id int) (handle.Comm, bool) {
+	process.Lock()
+	defer process.Unlock()
+	c := handle.ByID(id)
+	s := sessionOf(c)
+	if c.State() != handle.Live || s == nil {
+		return c, false
+	}
+	s.refs++
+	return c, true
+}
+
+// forget releases the Go object of a communicator that is dead.
+func forget(session unsafe.Pointer) { pointer.Unref(session) }

@@ -1,0 +1,119 @@
+package lifecycle
+
+import (
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/mpi"
+)
+
+// Options are those of the public header. In Given an unset option is -1, 0 or empty, as REACTANT_MPI_OPTIONS_INIT leaves it; after
+// Resolve every option has a value.
+type Options struct {
+	GPU           int
+	ThreadLevel   int
+	LauncherCheck int
+	TimeoutMS     int64
+	MaxCount      uint64
+	LibMPI        string
+	MPIDirs       string
+	LogFn, LogArg unsafe.Pointer
+}
+
+// Unset is what REACTANT_MPI_OPTIONS_INIT gives.
+var Unset = Options{GPU: -1, ThreadLevel: -1, LauncherCheck: -1, TimeoutMS: -1}
+
+// The values of the gpu option.
+const (
+	GPUAuto = iota
+	GPUOff
+	GPURequired
+)
+
+var gpuNames = []string{"auto", "off", "required"}
+
+// maxCount is the largest number of elements handed to MPI at once. Above it some MPIs reduce nothing and say success.
+const maxCount = 1 << 30
+
+const environmentPrefix = "REACTANT_MPI_"
+
+// choice is an option that is one of several words; -1 in the struct means unset.
+func choice(getenv func(string) string, name string, given int, words []string, fallback int) (int, *cerr.Error) {
+	if given != -1 {
+		if given < 0 || given >= len(words) {
+			return fallback, cerr.New(cerr.Option, "option %s is %d; it takes 0 to %d (%s)", strings.ToLower(name), given, len(words)-1, strings.Join(words, ", "))
+		}
+		return given, nil
+	}
+	value := getenv(environmentPrefix + name)
+	if value == "" {
+		return fallback, nil
+	}
+	for i, word := range words {
+		if strings.EqualFold(value, word) {
+			return i, nil
+		}
+	}
+	return fallback, cerr.New(cerr.Option, "%s%s=%s; it takes %s", environmentPrefix, name, value, strings.Join(words, ", "))
+}
+
+// number is an option that is a number from low to high; `unset` in the struct means unset.
+func number(getenv func(string) string, name string, given, unset, low, high, fallback int64) (int64, *cerr.Error) {
+	what := "option " + strings.ToLower(name) + " is " + strconv.FormatInt(given, 10)
+	if given == unset {
+		value := getenv(environmentPrefix + name)
+		if value == "" {
+			return fallback, nil
+		}
+		what = environmentPrefix + name + "=" + value
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fallback, cerr.New(cerr.Option, "%s; it takes a number", what)
+		}
+		given = n
+	}
+	if given < low || given > high {
+		return fallback, cerr.New(cerr.Option, "%s; it takes %d to %d", what, low, high)
+	}
+	return given, nil
+}
+
+func text(getenv func(string) string, name, given string) string {
+	if given != "" {
+		return given
+	}
+	return getenv(environmentPrefix + name)
+}
+
+// Resolve fills what is unset from the environment and the defaults. local is an error that the other ranks can still be told of;
+// fatal one in an option that must be right before MPI is found. Both leave a usable value behind.
+func Resolve(given Options, getenv func(string) string) (o Options, local, fatal *cerr.Error) {
+	keep := func(first **cerr.Error, err *cerr.Error) {
+		if *first == nil {
+			*first = err
+		}
+	}
+	var err *cerr.Error
+	o = given
+	o.ThreadLevel, err = choice(getenv, "THREAD_LEVEL", given.ThreadLevel, mpi.ThreadNames[:], mpi.Multiple)
+	keep(&fatal, err)
+	o.GPU, err = choice(getenv, "GPU", given.GPU, gpuNames, GPUAuto)
+	keep(&local, err)
+	o.LauncherCheck, err = choice(getenv, "LAUNCHER_CHECK", given.LauncherCheck, []string{"off", "on"}, 1)
+	keep(&local, err)
+	o.TimeoutMS, err = number(getenv, "TIMEOUT_MS", given.TimeoutMS, -1, 0, 1<<31-1, 300_000)
+	keep(&local, err)
+	if given.MaxCount > maxCount {
+		o.MaxCount, err = maxCount, cerr.New(cerr.Option, "option max_count is %d; it takes 1 to %d", given.MaxCount, maxCount)
+	} else {
+		var n int64
+		n, err = number(getenv, "MAX_COUNT", int64(given.MaxCount), 0, 1, maxCount, maxCount)
+		o.MaxCount = uint64(n)
+	}
+	keep(&local, err)
+	o.LibMPI = text(getenv, "LIBMPI", given.LibMPI)
+	o.MPIDirs = text(getenv, "MPI_DIRS", given.MPIDirs)
+	return o, local, fatal
+}

@@ -1,0 +1,211 @@
+package mpi
+
+/*
+#include <stdlib.h>
+#include "mpi/mpi.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/dl"
+)
+
+// Wish is what the caller asked for: a library (path or name) and folders to search, both may be empty.
+type Wish struct {
+	Library string
+	Dirs    string
+}
+
+// Found is a library that can be bound.
+type Found struct {
+	Lib    dl.Library
+	Family Family
+	How    string // for people: "already in the process", "launcher's prefix /x" ...
+}
+
+// What the finder asks of a library before it is bound; variables so that made-up libraries can be tested.
+var (
+	versionString = func(lib dl.Library) string {
+		f := lib.Symbol("MPI_Get_library_version")
+		if f == nil {
+			return ""
+		}
+		text := (*C.char)(C.calloc(1, C.RMPI_STRING_BYTES))
+		defer C.free(unsafe.Pointer(text))
+		C.rmpi_version_line(f, text)
+		return strings.Join(strings.Fields(C.GoString(text)), " ")
+	}
+	isInitialized = func(lib dl.Library) bool {
+		f := lib.Symbol("MPI_Initialized")
+		return f != nil && C.rmpi_flag(f) != 0
+	}
+)
+
+// finder collects what was tried, so that a failure can tell all of it.
+type finder struct {
+	sys   dl.System
+	tried []string
+}
+
+func (f *finder) note(format string, args ...any) {
+	f.tried = append(f.tried, fmt.Sprintf(format, args...))
+}
+
+// Find chooses the MPI of this process: one that is already in it (an initialised one before all, since the host's handles are
+// its), the one asked for, then hints, the launcher's own, the folders asked for, and default names.
+func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
+	f := &finder{sys: sys}
+	inside, err := f.inProcess(wish)
+	if err != nil || inside != nil {
+		return inside, err
+	}
+	if wish.Library != "" {
+		return f.open(wish.Library, "asked for")
+	}
+	if path := sys.Getenv("MPI4PY_LIBMPI"); path != "" {
+		if found, err := f.open(path, "MPI4PY_LIBMPI"); err == nil {
+			return found, nil
+		}
+	}
+	launcher := LauncherFamily(sys.Getenv)
+	// The launcher's family first; a library of another family only if there is none, and then to say what is wrong.
+	for _, strict := range []bool{true, false} {
+		for _, place := range places(sys, wish.Dirs) {
+			for _, name := range fileNames {
+				path := filepath.Join(place.dir, name)
+				if !sys.Exists(path) {
+					continue
+				}
+				if found := f.try(path, place.how, launcher, strict); found != nil {
+					return found, nil
+				}
+			}
+		}
+		for _, name := range fileNames {
+			if found := f.try(name, "default name", launcher, strict); found != nil {
+				return found, nil
+			}
+		}
+		if launcher == "" {
+			break
+		}
+	}
+	return nil, cerr.New(cerr.NoMPI, "no MPI library found; set REACTANT_MPI_LIBMPI to the full path of one (libmpi.so.12, libmpi.so.40, "+
+		"libmpi_abi.so.1), or start under its mpiexec. Tried: %s", f.summary())
+}
+
+// inProcess looks at the libraries that are loaded. An MPI is an image that owns MPI_Init and PMPI_Init (a profiling tool owns only the
+// first).
+func (f *finder) inProcess(wish Wish) (*Found, *cerr.Error) {
+	var all []*Found
+	var refused *cerr.Error
+	for _, path := range append([]string{""}, f.sys.Loaded()...) {
+		lib, err := f.sys.Reopen(path)
+		if err != nil || !lib.Owns("MPI_Init") || !lib.Owns("PMPI_Init") {
+			continue
+		}
+		no := RefuseByName(f.sys, lib.Path())
+		var family Family
+		if no == nil {
+			family, no = Identify(lib)
+		}
+		if no != nil {
+			// Something in the host may carry such a library without using it (jaxlib holds an MPItrampoline): only a
+			// reason if nothing else is there.
+			f.note("in the process: %s", no.Text)
+			refused = no
+			continue
+		}
+		all = append(all, &Found{lib, family, "already in the process"})
+	}
+	var initialised []*Found
+	for _, c := range all {
+		if isInitialized(c.Lib) {
+			initialised = append(initialised, c)
+		}
+	}
+	asked := func(c *Found) bool {
+		return wish.Library != "" && f.sys.RealPath(c.Lib.Path()) == f.sys.RealPath(wish.Library)
+	}
+	for _, set := range [][]*Found{initialised, all} {
+		for _, c := range set {
+			if asked(c) {
+				return c, nil
+			}
+		}
+	}
+	switch {
+	case len(initialised) == 1:
+		if wish.Library != "" {
+			cerr.Log(cerr.Warn, "%s is initialised in this process and is used; %s was asked for", initialised[0].Lib.Path(), wish.Library)
+		}
+		return initialised[0], nil
+	case wish.Library != "":
+		return nil, nil
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) > 1:
+		return nil, cerr.New(cerr.NoMPI, "several MPI libraries are in this process and %s: %s; set REACTANT_MPI_LIBMPI to the one to use",
+			map[bool]string{true: "more than one is initialised", false: "none is initialised"}[len(initialised) > 1], paths(all))
+	case refused != nil && LauncherFamily(f.sys.Getenv) == "":
+		return nil, refused
+	}
+	return nil, nil
+}
+
+func paths(found []*Found) string {
+	var out []string
+	for _, c := range found {
+		out = append(out, c.Lib.Path())
+	}
+	return strings.Join(out, ", ")
+}
+
+// open takes a library that somebody named: every failure counts.
+func (f *finder) open(path, how string) (*Found, *cerr.Error) {
+	if err := RefuseByName(f.sys, path); err != nil {
+		f.note("%s: %s", how, err.Text)
+		return nil, err
+	}
+	lib, err := f.sys.Open(path)
+	if err != nil {
+		f.note("%s: %s", how, err)
+		return nil, cerr.New(cerr.NoMPI, "cannot load the MPI library %s (%s): %s", path, how, err)
+	}
+	family, no := Identify(lib)
+	if no != nil {
+		f.note("%s: %s", how, no.Text)
+		return nil, no
+	}
+	return &Found{lib, family, how}, nil
+}
+
+// try takes a library that was merely found; strict: only if it fits the launcher.
+func (f *finder) try(path, how string, launcher Launcher, strict bool) *Found {
+	if strict && !launcher.mayFit(path) {
+		return nil
+	}
+	found, err := f.open(path, how)
+	if err != nil || strict && !launcher.fits(found) {
+		return nil
+	}
+	return found
+}
+
+func (f *finder) summary() string {
+	if len(f.tried) == 0 {
+		return "nothing"
+	}
+	// Bare default names that the loader does not know say little, and come last.
+	const most = 12
+	if len(f.tried) > most {
+		return strings.Join(f.tried[:most], "; ") + fmt.Sprintf("; and %d more", len(f.tried)-most)
+	}
+	return strings.Join(f.tried, "; ")
+}

@@ -1,0 +1,88 @@
+package mpi
+
+/*
+#include "mpi/shims.h"
+*/
+import "C"
+
+import "reactantmpi/internal/cerr"
+
+const wrongHandle = "; pass the handle by value (mpi4py: MPI._handleof(comm); MPI.jl: comm.val; C: the MPI_Comm itself), " +
+	"of the MPI that this library uses: "
+
+// HostComm turns the word that a host gave into a communicator of this MPI, or refuses it. 0 is the world. What would crash inside MPI is
+// found before MPI sees it: an MPICH handle is an int with the class of a communicator in its bits, an Open MPI handle the
+// address of a readable communicator object.
+func (l *Library) HostComm(word uint64) (uint64, *cerr.Error) {
+	if word == 0 {
+		return l.World(), nil
+	}
+	refuse := func(why string) (uint64, *cerr.Error) {
+		return 0, cerr.New(cerr.Argument, "%#x is not a communicator handle: %s%s%s (%s)", word, why, wrongHandle, l.Path, l.Family)
+	}
+	switch {
+	case l.Family == MPI5 && word < 0x1000:
+		// The predefined handles; COMM_NULL and everything of another class is no communicator.
+		if word != uint64(l.c.constant[C.RMPI_K_COMM_WORLD]) && word != uint64(l.c.constant[C.RMPI_K_COMM_SELF]) {
+			return refuse("no predefined communicator of the MPI-5 ABI has this value")
+		}
+	case l.pointers:
+		var tag C.uint64_t
+		if C.rmpi_peek(C.uint64_t(word), &tag) == 0 {
+			return refuse("an Open MPI handle is the address of a communicator, and this memory cannot be read")
+		}
+		if uint64(tag) != l.worldTag {
+			return refuse("what stands at this address is not a communicator of Open MPI")
+		}
+	default:
+		// mpi4py and MPIwrapper sign-extend; anything else in the upper half is not ours.
+		if high := uint32(word >> 32); high != 0 && (high != 0xffffffff || uint32(word)>>31 == 0) {
+			return refuse("an MPICH handle is a 32-bit integer")
+		}
+		if uint32(word)>>30 == 0 || uint32(word)>>26&0xf != 1 {
+			return refuse("an MPICH communicator starts with 0x44, 0x84 or 0xc4")
+		}
+		word = l.extend(word)
+	}
+	return l.probe(word)
+}
+
+// extend gives the handle as this library's functions expect it.
+func (l *Library) extend(word uint64) uint64 {
+	if l.Family == MPICH {
+		return word & 0xffffffff
+	}
+	return word
+}
+
+// HostCommFromInt is the same by the Fortran or integer handle.
+func (l *Library) HostCommFromInt(f int) (uint64, *cerr.Error) {
+	var word C.uint64_t
+	var rc C.int
+	l.quietly(l.predefined(), func() { rc = C.do_comm_fromint(l.c, C.int(f), &word) })
+	if rc != 0 {
+		return 0, cerr.New(cerr.Argument, "%s offers no conversion of integer handles (MPI_Comm_f2c, MPI_Comm_fromint): pass the handle by value", l.Path)
+	}
+	return l.HostComm(uint64(word))
+}
+
+func (l *Library) predefined() []uint64 {
+	return []uint64{uint64(l.c.constant[C.RMPI_K_COMM_WORLD]), uint64(l.c.constant[C.RMPI_K_COMM_SELF])}
+}
+
+// probe asks MPI itself. An error about a handle that is none is raised on the predefined communicators.
+func (l *Library) probe(word uint64) (uint64, *cerr.Error) {
+	var size, inter, rc C.int
+	l.quietly(l.predefined(), func() {
+		if rc = C.do_comm_size(l.c, C.uint64_t(word), &size); rc == 0 {
+			rc = C.do_comm_test_inter(l.c, C.uint64_t(word), &inter)
+		}
+	})
+	switch {
+	case rc != 0:
+		return 0, cerr.New(cerr.Argument, "%#x is not a live communicator: %s%s%s (%s)", word, l.ErrorText(int(rc)), wrongHandle, l.Path, l.Family)
+	case inter != 0:
+		return 0, cerr.New(cerr.Argument, "%#x is an intercommunicator; merge it first (MPI_Intercomm_merge)", word)
+	}
+	return word, nil
+}

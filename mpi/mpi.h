@@ -1,0 +1,114 @@
+/*
+ * A bound MPI: the tables that the library found at run time fills. Handles of the host's MPI travel as 64-bit words; each ABI
+ * family has one C file (abi_*.c) that turns them into its own types.
+ */
+#ifndef RMPI_MPI_H
+#define RMPI_MPI_H
+
+#include "internal/table/call.h"
+
+#pragma GCC visibility push(hidden)
+
+enum rmpi_family { RMPI_MPICH_ABI, RMPI_OPEN_MPI_ABI, RMPI_MPI5_ABI, RMPI_FAMILIES };
+
+enum rmpi_constant {
+#define HANDLE(name, ...) RMPI_K_##name,
+#define NUMBER(name, ...) RMPI_K_##name,
+#include "mpi/constants.inc"
+#undef HANDLE
+#undef NUMBER
+    RMPI_CONSTANTS
+};
+
+enum rmpi_function {
+#define NEEDED(name, ...) RMPI_F_##name,
+#define OPTIONAL(name, ...) RMPI_F_##name,
+#include "mpi/functions.inc"
+#undef NEEDED
+#undef OPTIONAL
+    RMPI_FUNCTIONS
+};
+
+enum { RMPI_STATUS_BYTES = 64, RMPI_STRING_BYTES = 8192 };
+
+struct rmpi_mpi {
+    /* read by data calls */
+    uint64_t type[RMPI_TYPES];
+    uint64_t op[RMPI_OPS];
+    uint64_t constant[RMPI_CONSTANTS];
+    void *function[RMPI_FUNCTIONS];
+    const rmpi_run_fn *run; /* one function per row */
+    const struct rmpi_control *control;
+    /* read by messages */
+    enum rmpi_family family;
+    char *path;
+    char *name; /* as "MPICH 5.0.2" */
+};
+
+/* What one family's file offers: typed calls behind words. MPI's own return codes. */
+struct rmpi_control {
+    int (*initialized)(const struct rmpi_mpi *, int *flag);
+    int (*finalized)(const struct rmpi_mpi *, int *flag);
+    int (*init_thread)(const struct rmpi_mpi *, int required, int *provided);
+    int (*query_thread)(const struct rmpi_mpi *, int *provided);
+    int (*is_thread_main)(const struct rmpi_mpi *, int *flag);
+    int (*finalize)(const struct rmpi_mpi *);
+    int (*version)(const struct rmpi_mpi *, int *major, int *minor);
+    int (*library_version)(const struct rmpi_mpi *, char *text);
+    int (*processor_name)(const struct rmpi_mpi *, char *text);
+    int (*abort)(const struct rmpi_mpi *, uint64_t comm, int code);
+    int (*error_string)(const struct rmpi_mpi *, int code, char *text);
+    int (*comm_rank)(const struct rmpi_mpi *, uint64_t comm, int *rank);
+    int (*comm_size)(const struct rmpi_mpi *, uint64_t comm, int *size);
+    int (*comm_test_inter)(const struct rmpi_mpi *, uint64_t comm, int *flag);
+    int (*comm_compare)(const struct rmpi_mpi *, uint64_t a, uint64_t b, int *same);
+    int (*comm_free)(const struct rmpi_mpi *, uint64_t comm);
+    int (*comm_tag_ub)(const struct rmpi_mpi *, uint64_t comm, int *tag_ub);
+    int (*comm_fromint)(const struct rmpi_mpi *, int fcomm, uint64_t *comm); /* -1: no such function */
+    int (*errors_return)(const struct rmpi_mpi *, uint64_t comm);
+    int (*errhandler_swap)(const struct rmpi_mpi *, uint64_t comm, uint64_t *saved);     /* to ERRORS_RETURN */
+    int (*errhandler_restore)(const struct rmpi_mpi *, uint64_t comm, uint64_t saved);
+    int (*watch_end)(const struct rmpi_mpi *, void (*at_finalize)(void));
+    int (*type_size)(const struct rmpi_mpi *, uint64_t type, int *bytes);
+    /* `count` elements as one contiguous element, made of pieces of at most `piece`; the count may pass 2^31 */
+    int (*type_block)(const struct rmpi_mpi *, uint64_t type, size_t bytes, size_t count, size_t piece, uint64_t *block);
+    int (*type_free)(const struct rmpi_mpi *, uint64_t type);
+    /* started operations end in `test`, so that a deadline can be kept. result and request are the caller's until then. */
+    int (*comm_idup)(const struct rmpi_mpi *, uint64_t comm, void *result, void *request);
+    uint64_t (*comm_of)(const void *result);
+    int (*iallgather)(const struct rmpi_mpi *, const void *send, void *recv, int bytes, uint64_t comm, void *request);
+    int (*test)(const struct rmpi_mpi *, void *request, int *done);
+};
+
+extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5;
+extern const rmpi_run_fn rmpi_run_mpich[RMPI_ROWS], rmpi_run_ompi[RMPI_ROWS], rmpi_run_mpi5[RMPI_ROWS];
+
+/* The data of the .inc tables, for the binder (bind.go). */
+struct rmpi_constant_row {
+    uint64_t value[RMPI_FAMILIES];
+    const char *symbol; /* Open MPI: the handle is the address of this symbol */
+};
+struct rmpi_function_row {
+    const char *name;
+    int needed;
+};
+extern const struct rmpi_constant_row rmpi_type_rows[RMPI_TYPES], rmpi_op_rows[RMPI_OPS], rmpi_constant_rows[RMPI_CONSTANTS];
+extern const struct rmpi_function_row rmpi_function_rows[RMPI_FUNCTIONS];
+extern const int rmpi_type_bytes[RMPI_TYPES];
+
+/* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
+int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
+/* Text of an MPI error code. */
+void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES]);
+/* The 8 bytes at an address that may be anything; 0 if they cannot be read. */
+int rmpi_peek(uint64_t address, uint64_t *word);
+/* MPI_Abi_get_version of a library, callable before MPI_Init. */
+int rmpi_abi_version(void *function, int *major, int *minor);
+/* MPI_Get_library_version, callable before MPI_Init; first line only. */
+void rmpi_version_line(void *function, char text[RMPI_STRING_BYTES]);
+/* MPI_Initialized or MPI_Finalized by pointer. */
+int rmpi_flag(void *function);
+
+#pragma GCC visibility pop
+
+#endif

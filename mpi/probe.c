@@ -1,0 +1,88 @@
+#define _GNU_SOURCE
+#include "mpi/mpi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Polls: yields at first, so that ranks that share a core meet fast, then sleeps, so that a long wait costs nothing. */
+int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc)
+{
+    const int64_t start = now_ms();
+    for (;;) {
+        int done = 0;
+        int64_t waited;
+        *rc = m->control->test(m, request, &done);
+        if (*rc != 0)
+            return 2;
+        if (done)
+            return 0;
+        waited = now_ms() - start;
+        if (timeout_ms > 0 && waited >= timeout_ms)
+            return 1;
+        if (waited < 20) {
+            sched_yield();
+        } else {
+            struct timespec nap = {0, waited < 1000 ? 100000 : 1000000};
+            nanosleep(&nap, NULL);
+        }
+    }
+}
+
+void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES])
+{
+    text[0] = 0;
+    if (m->control->error_string(m, rc, text) != 0 || !text[0])
+        snprintf(text, RMPI_STRING_BYTES, "no text");
+    for (char *end = text + strlen(text); end > text && (end[-1] == '\n' || end[-1] == ' ');)
+        *--end = 0;
+}
+
+/* The kernel says so without a signal: writing to a pipe from an unreadable address gives EFAULT. */
+int rmpi_peek(uint64_t address, uint64_t *word)
+{
+    int ends[2], ok;
+    if (address % sizeof *word || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return 0;
+    ok = write(ends[1], (const void *)(uintptr_t)address, sizeof *word) == sizeof *word &&
+         read(ends[0], word, sizeof *word) == sizeof *word;
+    close(ends[0]);
+    close(ends[1]);
+    return ok;
+}
+
+int rmpi_abi_version(void *function, int *major, int *minor)
+{
+    int (*get)(int *, int *) = function;
+    *major = *minor = -1;
+    return get(major, minor);
+}
+
+void rmpi_version_line(void *function, char text[RMPI_STRING_BYTES])
+{
+    int (*get)(char *, int *) = function;
+    int n = 0;
+    text[0] = 0;
+    get(text, &n);
+    text[RMPI_STRING_BYTES - 1] = 0;
+    text[strcspn(text, "\n")] = 0;
+}
+
+int rmpi_flag(void *function)
+{
+    int (*get)(int *) = function;
+    int flag = 0;
+    get(&flag);
+    return flag;
+}
