@@ -13,6 +13,7 @@ import "C"
 
 import (
 	"strings"
+	"sync"
 	"unsafe"
 
 	"reactantmpi/internal/cerr"
@@ -182,18 +183,51 @@ func (l *Library) Free(comm uint64) *cerr.Error {
 	return nil
 }
 
+// hush counts, per communicator, who wants its errors to return: two threads may at once, and the handler that comes back last must be
+// the host's.
+type hush struct {
+	sync.Mutex
+	on map[uint64]*hushed
+}
+
+type hushed struct {
+	users int
+	saved C.uint64_t
+}
+
 // quietly runs f while errors on the given communicators return instead of ending the job; their handlers are as before afterwards.
 func (l *Library) quietly(comms []uint64, f func()) {
-	saved := make([]C.uint64_t, len(comms))
-	swapped := make([]bool, len(comms))
-	for i, comm := range comms {
-		swapped[i] = C.do_errhandler_swap(l.c, C.uint64_t(comm), &saved[i]) == 0
+	for _, comm := range comms {
+		l.quiet(comm)
+		defer l.loud(comm)
 	}
 	f()
-	for i, comm := range comms {
-		if swapped[i] {
-			C.do_errhandler_restore(l.c, C.uint64_t(comm), saved[i])
+}
+
+func (l *Library) quiet(comm uint64) {
+	l.hush.Lock()
+	defer l.hush.Unlock()
+	h := l.hush.on[comm]
+	if h == nil {
+		h = &hushed{}
+		if C.do_errhandler_swap(l.c, C.uint64_t(comm), &h.saved) != 0 {
+			return
 		}
+		l.hush.on[comm] = h
+	}
+	h.users++
+}
+
+func (l *Library) loud(comm uint64) {
+	l.hush.Lock()
+	defer l.hush.Unlock()
+	h := l.hush.on[comm]
+	if h == nil {
+		return
+	}
+	if h.users--; h.users == 0 {
+		delete(l.hush.on, comm)
+		C.do_errhandler_restore(l.c, C.uint64_t(comm), h.saved)
 	}
 }
 

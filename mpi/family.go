@@ -35,21 +35,22 @@ type refusal struct {
 	name    string
 	symbols []string // one of these is there
 	files   []string // or the file is called so
+	passive bool     // may lie in a process unused, as a part of another library (jaxlib holds an MPItrampoline)
 	advice  string
 }
 
 // What is recognised and not served. The file names are looked at before loading: MPItrampoline exits the process in its constructor
 // when its own variable names no usable library.
 var refusals = []refusal{
-	{"MPItrampoline", []string{"mpitrampoline_version_major"}, []string{"libmpitrampoline"},
+	{"MPItrampoline", []string{"mpitrampoline_version_major"}, []string{"libmpitrampoline"}, true,
 		"set REACTANT_MPI_LIBMPI to the MPI library that your MPIwrapper was built on"},
-	{"MPIwrapper", []string{"mpiwrapper_version_major"}, []string{"libmpiwrapper"},
+	{"MPIwrapper", []string{"mpiwrapper_version_major"}, []string{"libmpiwrapper"}, true,
 		"set REACTANT_MPI_LIBMPI to the MPI library that it wraps"},
-	{"Mukautuva", []string{"WRAP_CODE_IMPL_TO_MUK", "whose_mpi"}, []string{"libmuk"},
+	{"Mukautuva", []string{"WRAP_CODE_IMPL_TO_MUK", "whose_mpi"}, []string{"libmuk"}, false,
 		"its constants are those of a prototype, not of MPI-5: set REACTANT_MPI_LIBMPI to the library named in MPI_LIB's place"},
-	{"WI4MPI", []string{"wi4mpi_mode"}, []string{"libwi4mpi"},
+	{"WI4MPI", []string{"wi4mpi_set_timeout", "wi4mpi_alloc"}, []string{"libwi4mpi"}, false,
 		"start without WI4MPI: this library finds and translates by itself; set REACTANT_MPI_LIBMPI to the MPI you run on"},
-	{"HPE MPT", []string{"mpi_sgi_inplace"}, nil,
+	{"HPE MPT", []string{"mpi_sgi_inplace"}, nil, false,
 		"load another MPI of the site (cray-mpich-abi, Intel MPI, Open MPI) and its launcher"},
 }
 
@@ -70,6 +71,18 @@ func RefuseByName(sys dl.System, path string) *cerr.Error {
 		}
 	}
 	return nil
+}
+
+// isPassive tells whether a refused library may be in the process without being used.
+func isPassive(lib dl.Library) bool {
+	for _, r := range refusals {
+		for _, s := range r.symbols {
+			if r.passive && lib.Owns(s) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // abiVersion calls MPI_Abi_get_version; a variable so that tables of made-up libraries can be tested.

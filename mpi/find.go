@@ -104,10 +104,13 @@ func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
 // first).
 func (f *finder) inProcess(wish Wish) (*Found, *cerr.Error) {
 	var all []*Found
-	var refused *cerr.Error
 	for _, path := range append([]string{""}, f.sys.Loaded()...) {
 		lib, err := f.sys.Reopen(path)
-		if err != nil || !lib.Owns("MPI_Init") || !lib.Owns("PMPI_Init") {
+		if err != nil {
+			continue
+		}
+		if !lib.Owns("MPI_Init") || !lib.Owns("PMPI_Init") {
+			lib.Close()
 			continue
 		}
 		no := RefuseByName(f.sys, lib.Path())
@@ -115,14 +118,14 @@ func (f *finder) inProcess(wish Wish) (*Found, *cerr.Error) {
 		if no == nil {
 			family, no = Identify(lib)
 		}
-		if no != nil {
-			// Something in the host may carry such a library without using it (jaxlib holds an MPItrampoline): only a
-			// reason if nothing else is there.
+		switch {
+		case no == nil:
+			all = append(all, &Found{lib, family, "already in the process"})
+		case isPassive(lib) || wish.Library != "":
 			f.note("in the process: %s", no.Text)
-			refused = no
-			continue
+		default:
+			return nil, no
 		}
-		all = append(all, &Found{lib, family, "already in the process"})
 	}
 	var initialised []*Found
 	for _, c := range all {
@@ -153,8 +156,6 @@ func (f *finder) inProcess(wish Wish) (*Found, *cerr.Error) {
 	case len(all) > 1:
 		return nil, cerr.New(cerr.NoMPI, "several MPI libraries are in this process and %s: %s; set REACTANT_MPI_LIBMPI to the one to use",
 			map[bool]string{true: "more than one is initialised", false: "none is initialised"}[len(initialised) > 1], paths(all))
-	case refused != nil && LauncherFamily(f.sys.Getenv) == "":
-		return nil, refused
 	}
 	return nil, nil
 }
@@ -173,6 +174,8 @@ func (f *finder) open(path, how string) (*Found, *cerr.Error) {
 		f.note("%s: %s", how, err.Text)
 		return nil, err
 	}
+	// UCX must leave the synchronous signals alone, or a fault in Go code becomes its crash dump instead of a report.
+	f.sys.SetDefault("UCX_ERROR_SIGNALS", "SIGILL")
 	lib, err := f.sys.Open(path)
 	if err != nil {
 		f.note("%s: %s", how, err)

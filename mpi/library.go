@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"reactantmpi/internal/cerr"
-	"reactantmpi/internal/dl"
 )
 
 // bind fills the C tables of a found library. It lives for ever: handles in compiled code point to it.
@@ -78,6 +77,7 @@ type Library struct {
 	// of every one of them.
 	pointers bool
 	worldTag uint64
+	hush     hush
 }
 
 // Bind makes a found library usable. MPI is not touched beyond its version functions.
@@ -86,17 +86,13 @@ func Bind(found *Found) (*Library, *cerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How}
+	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How, hush: hush{on: map[uint64]*hushed{}}}
 	if world := found.Lib.Symbol("ompi_mpi_comm_world"); world != nil {
 		l.pointers = true
 		l.worldTag = *(*uint64)(world)
 	}
 	return l, nil
 }
-
-// PrepareLoad sets what must be in the environment before an MPI is loaded: UCX must leave the synchronous signals alone, or a fault in
-// Go code becomes its crash dump instead of a report.
-func PrepareLoad() { dl.Setenv("UCX_ERROR_SIGNALS", "SIGILL") }
 
 // Pointer is the C table, for handles.
 func (l *Library) Pointer() unsafe.Pointer { return unsafe.Pointer(l.c) }

@@ -26,6 +26,8 @@ type Library interface {
 	Owns(name string) bool
 	// Path is the file that the loader opened.
 	Path() string
+	// Close gives the library back; for those that were only looked at.
+	Close()
 }
 
 // System is what a finder may ask of the machine.
@@ -38,7 +40,9 @@ type System interface {
 	RealPath(path string) string
 	// Loaded lists the files of the libraries in the process.
 	Loaded() []string
-	// Reopen gives a library that is already in the process.
+	// SetDefault sets a variable of the C environment unless it is set.
+	SetDefault(name, value string)
+	// Reopen gives a library that is already in the process, as it is; "" is the main program.
 	Reopen(path string) (Library, error)
 	// Open loads a library for good, with its symbols global.
 	Open(path string) (Library, error)
@@ -61,6 +65,8 @@ func (l library) Symbol(name string) unsafe.Pointer {
 	defer C.free(unsafe.Pointer(s))
 	return C.rmpi_dl_symbol(l.handle, s)
 }
+
+func (l library) Close() { C.rmpi_dl_close(l.handle) }
 
 func (l library) Owns(name string) bool {
 	s := C.CString(name)
@@ -90,7 +96,7 @@ func open(path string, reopen C.int) (Library, error) {
 // Open loads with RTLD_NOW, RTLD_GLOBAL (older Open MPI plugins need it) and RTLD_NODELETE (unloading an MPI crashes).
 func (Host) Open(path string) (Library, error) { return open(path, 0) }
 
-// Reopen also makes the symbols of the library global, for the same reason.
+// Reopen changes nothing about the library but its reference count.
 func (Host) Reopen(path string) (Library, error) { return open(path, 1) }
 
 // Loaded lists the files of the process.
@@ -114,8 +120,8 @@ func (Host) Getenv(name string) string {
 	return C.GoString(C.getenv(s))
 }
 
-// Setenv sets a variable of C's environment unless it is set.
-func Setenv(name, value string) {
+// SetDefault changes C's environment.
+func (Host) SetDefault(name, value string) {
 	n, v := C.CString(name), C.CString(value)
 	defer C.free(unsafe.Pointer(n))
 	defer C.free(unsafe.Pointer(v))

@@ -11,7 +11,7 @@ void *rmpi_dl_open(const char *path, int reopen, char *file, char *text)
 {
     /* "" is the main program: an MPI linked into it statically. */
     const char *name = *path ? path : NULL;
-    void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE | (reopen ? RTLD_NOLOAD : 0));
+    void *handle = dlopen(name, reopen ? RTLD_LAZY | RTLD_NOLOAD : RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     struct link_map *map = NULL;
     if (!handle) {
         const char *why = dlerror();
@@ -24,6 +24,11 @@ void *rmpi_dl_open(const char *path, int reopen, char *file, char *text)
     else
         snprintf(file, RMPI_DL_TEXT, "%s", path);
     return handle;
+}
+
+void rmpi_dl_close(void *handle)
+{
+    dlclose(handle);
 }
 
 void *rmpi_dl_symbol(void *handle, const char *name)

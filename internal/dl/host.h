@@ -8,8 +8,9 @@
 
 enum { RMPI_DL_TEXT = 4096 };
 
-/* reopen: only if already in the process. file gets the path that the loader really opened, text its error. */
+/* reopen: only if already in the process, and without a change to how it was loaded. file gets the path that the loader really opened, text its error. */
 void *rmpi_dl_open(const char *path, int reopen, char *file, char *text);
+void rmpi_dl_close(void *handle);
 void *rmpi_dl_symbol(void *handle, const char *name);
 int rmpi_dl_owns(void *handle, const char *name);
 /* File names of the process, each ended by NUL; malloc'ed. */

@@ -1,0 +1,60 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/mpi"
+)
+
+func TestResolve(t *testing.T) {
+	defaults := Options{GPU: GPUAuto, ThreadLevel: mpi.Multiple, LauncherCheck: 1, TimeoutMS: 300_000, MaxCount: 1 << 30}
+	with := func(change func(*Options)) Options { o := defaults; change(&o); return o }
+	given := func(change func(*Options)) Options { o := Unset; change(&o); return o }
+
+	for _, test := range []struct {
+		name  string
+		given Options
+		env   map[string]string
+		want  Options
+		local string // text of an error to tell the other ranks
+		fatal string // text of one that stops at once
+	}{
+		{name: "defaults", given: Unset, want: defaults},
+		{name: "environment", given: Unset, env: map[string]string{"REACTANT_MPI_GPU": "off", "REACTANT_MPI_THREAD_LEVEL": "Serialized",
+			"REACTANT_MPI_LAUNCHER_CHECK": "off", "REACTANT_MPI_TIMEOUT_MS": "5", "REACTANT_MPI_MAX_COUNT": "7",
+			"REACTANT_MPI_LIBMPI": "/x", "REACTANT_MPI_MPI_DIRS": "/a:/b"},
+			want: Options{GPU: GPUOff, ThreadLevel: mpi.Serialized, LauncherCheck: 0, TimeoutMS: 5, MaxCount: 7, LibMPI: "/x", MPIDirs: "/a:/b"}},
+		{name: "argument beats environment", given: given(func(o *Options) { o.GPU = GPUOff; o.MaxCount = 9; o.LibMPI = "/arg"; o.TimeoutMS = 0 }),
+			env:  map[string]string{"REACTANT_MPI_GPU": "required", "REACTANT_MPI_MAX_COUNT": "7", "REACTANT_MPI_LIBMPI": "/env", "REACTANT_MPI_TIMEOUT_MS": "5"},
+			want: with(func(o *Options) { o.GPU = GPUOff; o.MaxCount = 9; o.LibMPI = "/arg"; o.TimeoutMS = 0 })},
+		{name: "unknown word", given: Unset, env: map[string]string{"REACTANT_MPI_GPU": "maybe"}, want: defaults, local: "REACTANT_MPI_GPU=maybe; it takes auto, off, required"},
+		{name: "unknown number", given: given(func(o *Options) { o.GPU = 7 }), want: defaults, local: "option gpu is 7"},
+		{name: "not a number", given: Unset, env: map[string]string{"REACTANT_MPI_TIMEOUT_MS": "soon"}, want: defaults, local: "REACTANT_MPI_TIMEOUT_MS=soon"},
+		{name: "negative", given: given(func(o *Options) { o.TimeoutMS = -5 }), want: defaults, local: "option timeout_ms is -5"},
+		{name: "count too large", given: given(func(o *Options) { o.MaxCount = 1 << 31 }), want: defaults, local: "max_count"},
+		{name: "count of all bits", given: given(func(o *Options) { o.MaxCount = 1<<64 - 1 }), want: defaults, local: "max_count"},
+		{name: "count zero in the environment", given: Unset, env: map[string]string{"REACTANT_MPI_MAX_COUNT": "0"}, want: defaults, local: "REACTANT_MPI_MAX_COUNT=0"},
+		{name: "thread level must be right at once", given: Unset, env: map[string]string{"REACTANT_MPI_THREAD_LEVEL": "all"}, want: defaults, fatal: "REACTANT_MPI_THREAD_LEVEL=all"},
+		{name: "the first error counts", given: Unset, env: map[string]string{"REACTANT_MPI_GPU": "maybe", "REACTANT_MPI_MAX_COUNT": "x"}, want: defaults, local: "GPU"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, local, fatal := Resolve(test.given, func(n string) string { return test.env[n] })
+			require.Equal(t, test.want, got)
+			for _, e := range []struct {
+				err  *cerr.Error
+				text string
+			}{{local, test.local}, {fatal, test.fatal}} {
+				if e.text == "" {
+					require.Nil(t, e.err)
+					continue
+				}
+				require.NotNil(t, e.err)
+				require.Equal(t, cerr.Option, e.err.Code)
+				require.Contains(t, e.err.Text, e.text)
+			}
+		})
+	}
+}
