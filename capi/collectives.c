@@ -97,6 +97,9 @@ int reactant_mpi_run(reactant_mpi_request *request)
 
 int reactant_mpi_request_free(reactant_mpi_request *request)
 {
+    /* In a forked child the lock may be held by a thread that does not exist there. */
+    if (rmpi_forked())
+        return rmpi_control_refused("reactant_mpi_request_free");
     if (!rmpi_request_drop(request))
         return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "reactant_mpi_request_free: %p is not a live request", (void *)request);
     return 0;
