@@ -20,11 +20,14 @@ var ctypes = map[string]string{
 	"uint32_t":     "c_uint32",
 	"uint64_t":     "c_uint64",
 	"size_t":       "c_size_t",
+	"double":       "c_double",
 	"uintptr_t":    "c_size_t",
 	"void *":       "c_void_p",
 	"const void *": "c_void_p",
 	"char *":       "c_char_p",
 	"const char *": "c_char_p",
+	"int *":        "POINTER(c_int)",
+	"const int *":  "POINTER(c_int)",
 }
 
 func pythonTypes(h *Header) map[string]string {

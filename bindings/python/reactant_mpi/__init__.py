@@ -1,0 +1,61 @@
+"""Reactant MPI: collectives over whatever MPI is found at run time, on NumPy arrays.
+
+    import numpy as np
+    import reactant_mpi
+
+    with reactant_mpi.initialize() as comm:
+        total = comm.allreduce(np.arange(4.0) * comm.rank)
+
+Importing loads nothing: the C library, and with it MPI, is opened at the first initialize() or describe().
+Functions block, release the GIL, and raise ReactantMPIError (.code, .name) on failure. Collective ones must be called by
+every rank of the communicator, in the same order.
+"""
+
+from ._abi import (
+    ANY_SOURCE,
+    ANY_TAG,
+    BAND,
+    BOR,
+    BXOR,
+    LAND,
+    LOR,
+    LXOR,
+    MAX,
+    MIN,
+    PROC_NULL,
+    PROD,
+    SUM,
+)
+from ._arguments import IN_PLACE
+from ._comm import Communicator, describe, finalize, initialize
+from ._library import library_path
+from ._prepared import Prepared
+from ._status import Status
+from ._version import __version__
+from .errors import ReactantMPIError
+
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "BAND",
+    "BOR",
+    "BXOR",
+    "IN_PLACE",
+    "LAND",
+    "LOR",
+    "LXOR",
+    "MAX",
+    "MIN",
+    "PROC_NULL",
+    "PROD",
+    "SUM",
+    "Communicator",
+    "Prepared",
+    "ReactantMPIError",
+    "Status",
+    "__version__",
+    "describe",
+    "finalize",
+    "initialize",
+    "library_path",
+]

@@ -1,0 +1,51 @@
+"""Options from Python: a log function, and libraries of MPI that do not work, then one that does."""
+
+import os
+import sys
+import tempfile
+
+import numpy as np
+import reactant_mpi
+from checks import check, done, fails, same
+
+
+def main():
+    lines = []
+
+    def log(level, text):
+        lines.append((level, text))
+
+    if sys.argv[1:] == ["no-mpi"]:
+        with tempfile.TemporaryDirectory() as folder:
+            missing = os.path.join(folder, "libmpi.so.12")
+            fails(40, missing, reactant_mpi.initialize, libmpi=missing)
+            with open(missing, "w") as f:
+                f.write("this is no library")
+            fails(40, missing, reactant_mpi.initialize, libmpi=missing)
+        done()
+        return
+    os.environ["REACTANT_MPI_LOG"] = "debug"
+    comm = reactant_mpi.initialize(
+        gpu="off",
+        thread_level="multiple",
+        launcher_check=True,
+        timeout_ms=60_000,
+        max_count=3,
+        mpi_dirs=[sys.prefix],
+        log=log,
+    )
+    same(comm.allreduce(np.arange(10)), np.arange(10) * comm.size, "ten elements, three at a time")
+    check(lines, "the log function was called")
+    check(all(isinstance(text, str) and 1 <= level <= 4 for level, text in lines), f"log lines: {lines[:3]}")
+    fails(8, "thread_level", reactant_mpi.initialize, thread_level="single")
+    again = reactant_mpi.initialize(thread_level="multiple", log=log, max_count=3)
+    check(again.id == comm.id, "the same options again")
+    about, process = comm.describe(), reactant_mpi.describe()
+    check(isinstance(about, dict) and isinstance(process, dict), "describe")
+    check(os.environ["REACTANT_MPI_LIBMPI"] in str(process), f"describe names the MPI library: {process}")
+    check(comm.device is None, "a host communicator has no device")
+    check(0 <= comm.local_rank < comm.local_size == comm.size, f"local rank {comm.local_rank} of {comm.local_size}")
+    done()
+
+
+main()
