@@ -6,44 +6,18 @@
 #define RMPI_CAPI_CHECK_H
 
 #include "capi/call.h"
-
-/* Index + 1 by public value; 0 = unknown. */
-static const uint8_t type_index[0x100] = {
-#define TYPE(name, ...) [REACTANT_MPI_##name - 0x200] = RMPI_##name + 1,
-#define OP(...)
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
-static const uint8_t op_index[0x40] = {
-#define TYPE(...)
-#define OP(name, ...) [REACTANT_MPI_##name] = RMPI_##name + 1,
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
-static const struct {
-    uint16_t legal; /* operations, as bits */
-    uint16_t bytes;
-} types[RMPI_TYPES] = {
-#define TYPE(name, kind, bytes, ...) {KIND_##kind, bytes},
-#define OP(...)
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
+#include "capi/types.h"
 
 #define FAIL(code, ...) return rmpi_call_failed(c, REACTANT_MPI_ERR_##code, row->name, __VA_ARGS__)
 
 static inline __attribute__((always_inline)) int check_type_and_op(const struct rmpi_row *row, struct rmpi_comm *c,
                                                                    struct rmpi_call *a)
 {
-    const unsigned t = (unsigned)a->type - 0x200u;
-    const int type = t < sizeof type_index ? type_index[t] - 1 : -1;
+    const int type = rmpi_type_of(a->type);
     if (unlikely(type < 0))
         FAIL(TYPE, "%#x is no element type", (unsigned)a->type);
     if (row->rules & HAS_OP) {
-        const int op = (unsigned)a->op < sizeof op_index ? op_index[a->op] - 1 : -1;
+        const int op = rmpi_op_of(a->op);
         if (unlikely(op < 0))
             FAIL(OP, "%#x is no operation", (unsigned)a->op);
         if (unlikely(!(types[type].legal >> op & 1)))

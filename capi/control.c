@@ -1,6 +1,7 @@
 /* The public control functions: argument checks, then one call into Go, or a look at the communicator's slot. */
 #include "_cgo_export.h"
 #include "capi/call.h"
+#include "nccl/nccl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int read_options(const char *function, const reactant_mpi_options *given,
     *options = unset;
     if (!given)
         return 0;
-    if (given->size < offsetof(reactant_mpi_options, log_fn) || given->size > 4096)
+    if (given->size < offsetof(reactant_mpi_options, device) || given->size > 4096)
         return rmpi_fail(REACTANT_MPI_ERR_OPTION, "%s: options.size is %zu; start from REACTANT_MPI_OPTIONS_INIT", function,
                          given->size);
     memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
@@ -59,6 +60,36 @@ int reactant_mpi_finalize(reactant_mpi_comm *comm)
 {
     int rc = rmpi_control_refused("reactant_mpi_finalize");
     return rc != 0 ? rc : rmpiGoFinalize(comm);
+}
+
+int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_split: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_split")) != 0)
+        return rc;
+    return rmpi_comm_live(comm) ? rmpiGoSplit(comm, color, key, out) : rmpi_bad_comm("reactant_mpi_comm_split", comm);
+}
+
+int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_create: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_create")) != 0)
+        return rc;
+    if (n < 1 || !ranks)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_create: the list of ranks is empty");
+    return rmpi_comm_live(comm) ? rmpiGoCreate(comm, n, (int *)(uintptr_t)ranks, out)
+                                : rmpi_bad_comm("reactant_mpi_comm_create", comm);
+}
+
+int reactant_mpi_comm_free(reactant_mpi_comm *comm)
+{
+    return comm ? reactant_mpi_finalize(comm) : rmpi_bad_comm("reactant_mpi_comm_free", comm);
 }
 
 int reactant_mpi_abort(reactant_mpi_comm *comm, int code)
@@ -112,7 +143,25 @@ int reactant_mpi_local_size(const reactant_mpi_comm *comm)
 
 int reactant_mpi_device(const reactant_mpi_comm *comm)
 {
-    LOOK("reactant_mpi_device", -1);
+    LOOK("reactant_mpi_device", c->device ? c->device->ordinal : -1);
+}
+
+void *reactant_mpi_nccl_comm(const reactant_mpi_comm *comm)
+{
+    const struct rmpi_comm *c = visible(comm);
+    if (c)
+        return c->device ? c->device->comm : NULL;
+    rmpi_bad_comm("reactant_mpi_nccl_comm", comm);
+    return NULL;
+}
+
+void *reactant_mpi_client(const reactant_mpi_comm *comm)
+{
+    const struct rmpi_comm *c = visible(comm);
+    if (c)
+        return c->device ? c->device->client : NULL;
+    rmpi_bad_comm("reactant_mpi_client", comm);
+    return NULL;
 }
 
 int64_t reactant_mpi_comm_id(const reactant_mpi_comm *comm)

@@ -30,9 +30,39 @@ func rmpiGoInitialize(function *C.char, word C.uintptr_t, fcomm, byInt C.int, o 
 			TimeoutMS: int64(o.timeout_ms), MaxCount: uint64(o.max_count),
 			LibMPI: C.GoString(o.libmpi), MPIDirs: C.GoString(o.mpi_dirs),
 			LogFn: unsafe.Pointer(o.log_fn), LogArg: o.log_arg,
+			Device: int(o.device), Client: int(o.client), Preallocate: int(o.preallocate), NonBlocking: int(o.nccl_nonblocking),
+			MemFraction: float64(o.memory_fraction), LibNCCL: C.GoString(o.libnccl), LibXLA: C.GoString(o.libxla),
 		})
 	if err == nil {
 		*out = (*C.reactant_mpi_comm)(comm.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoSplit
+func rmpiGoSplit(comm *C.reactant_mpi_comm, color, key C.int, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer func() { guard("reactant_mpi_comm_split", &err, &code) }()
+	made, ok, err := lifecycle.Split(unsafe.Pointer(comm), int(color), int(key))
+	if err == nil && ok {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoCreate
+func rmpiGoCreate(comm *C.reactant_mpi_comm, n C.int, ranks *C.int, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer func() { guard("reactant_mpi_comm_create", &err, &code) }()
+	list := make([]int, n)
+	for i, r := range unsafe.Slice(ranks, int(n)) {
+		list[i] = int(r)
+	}
+	made, err := lifecycle.Create(unsafe.Pointer(comm), list)
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
 	}
 	return 0
 }

@@ -58,10 +58,15 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_UINT32     0x251
 #define REACTANT_MPI_INT64      0x258
 #define REACTANT_MPI_UINT64     0x259
+/* Outside the standard. On the host they are moved, not reduced. */
+#define REACTANT_MPI_FLOAT16       0x2f0
+#define REACTANT_MPI_BFLOAT16      0x2f1
+#define REACTANT_MPI_FLOAT8_E4M3FN 0x2f2
+#define REACTANT_MPI_FLOAT8_E5M2   0x2f3
 
 /*
  * Reduction operations, values of the MPI-5.0 standard ABI. Legal pairs:
- *   integers            all ten
+ *   integers            all ten of the standard
  *   FLOAT32, FLOAT64    SUM MIN MAX PROD
  *   COMPLEX64, 128      SUM PROD
  *   BOOL                LAND LOR LXOR
@@ -78,6 +83,7 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_LAND 0x30
 #define REACTANT_MPI_LOR  0x31
 #define REACTANT_MPI_LXOR 0x32
+#define REACTANT_MPI_AVG  0x3f /* outside the standard; device buffers only */
 
 /* Values of no MPI, so that a constant of the host's MPI passed by mistake is an error and not a hang. */
 #define REACTANT_MPI_ANY_SOURCE (-101)
@@ -115,7 +121,18 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_ERR_LAUNCHER      42  /* the launcher belongs to another MPI: N worlds of one rank */
 #define REACTANT_MPI_ERR_MPI_FINALIZED 43  /* MPI has been finalized */
 #define REACTANT_MPI_ERR_MPI           44  /* an MPI call failed; its own text is included */
-#define REACTANT_MPI_ERR_NO_NCCL       60  /* gpu = required, and no NCCL */
+#define REACTANT_MPI_ERR_NO_NCCL       60  /* gpu = required, and no NCCL or RCCL can be loaded */
+#define REACTANT_MPI_ERR_NO_DEVICE     61  /* no GPU, or a device call on a host communicator */
+#define REACTANT_MPI_ERR_FEW_DEVICES   62  /* fewer GPUs than ranks on a host */
+#define REACTANT_MPI_ERR_SAME_DEVICE   63  /* two ranks would share a GPU */
+#define REACTANT_MPI_ERR_NCCL_VERSIONS 64  /* the ranks found different versions of NCCL */
+#define REACTANT_MPI_ERR_NCCL_OLD      65  /* this NCCL is too old for what was asked */
+#define REACTANT_MPI_ERR_TWO_NCCL      66  /* two NCCL libraries in the process */
+#define REACTANT_MPI_ERR_DRIVER        67  /* the GPU driver or runtime failed */
+#define REACTANT_MPI_ERR_VISIBLE       68  /* the visible devices, or wishes for them, contradict each other */
+#define REACTANT_MPI_ERR_NCCL          69  /* an NCCL call failed; its own text is included */
+#define REACTANT_MPI_ERR_NO_XLA        80  /* no XLA library to make the client with */
+#define REACTANT_MPI_ERR_XLA           81  /* the XLA client could not be made, or has another device */
 
 /* ---- handles ------------------------------------------------------------------------------------------------------------- */
 
@@ -134,6 +151,11 @@ typedef struct reactant_mpi_status {
 #define REACTANT_MPI_GPU_AUTO     0 /* a GPU communicator where there are NCCL and devices, else a host communicator */
 #define REACTANT_MPI_GPU_OFF      1 /* host communicator */
 #define REACTANT_MPI_GPU_REQUIRED 2 /* an error where there is none */
+
+#define REACTANT_MPI_CLIENT_NONE     0 /* no client */
+#define REACTANT_MPI_CLIENT_EXTERNAL 1 /* the host makes it, with the device that reactant_mpi_device tells */
+#define REACTANT_MPI_CLIENT_REACTANT 2 /* made with libReactantExtra; the host adopts it */
+#define REACTANT_MPI_CLIENT_PJRT     3 /* made with a PJRT plugin; freed by finalize */
 
 #define REACTANT_MPI_LOG_ERROR 1
 #define REACTANT_MPI_LOG_WARN  2
@@ -171,10 +193,22 @@ typedef struct reactant_mpi_options {
                                    launcher's own and the usual hints (process); unset NULL */
     reactant_mpi_log_fn log_fn; /* receives log lines instead of standard error (process); unset NULL */
     void *log_arg;              /* first argument of log_fn */
+    int32_t device;             /* REACTANT_MPI_DEVICE: ordinal of this rank's GPU, as its runtime counts after
+                                   CUDA_VISIBLE_DEVICES and the like; default: chosen; unset -1 */
+    int32_t client;             /* REACTANT_MPI_CLIENT=none|external|reactant|pjrt: who makes the XLA client; default reactant
+                                   if libReactantExtra is in the process, pjrt if libxla names a plugin, else external; unset -1 */
+    int32_t preallocate;        /* REACTANT_MPI_PREALLOCATE=on|off: XLA takes its share of the memory at once; default on;
+                                   unset -1 */
+    int32_t nccl_nonblocking;   /* REACTANT_MPI_NCCL_NONBLOCKING=on|off: start NCCL non-blocking, so that a start that hangs can be
+                                   aborted; default off: a thread that hangs is left behind; unset -1 */
+    double memory_fraction;     /* REACTANT_MPI_MEMORY_FRACTION: XLA's share of the device memory, above 0, up to 1; default 0.75;
+                                   unset 0 */
+    const char *libnccl;        /* REACTANT_MPI_LIBNCCL: path or name of NCCL or RCCL (process); unset NULL */
+    const char *libxla;         /* REACTANT_MPI_LIBXLA: path of libReactantExtra or of a PJRT plugin; unset NULL */
 } reactant_mpi_options;
 
 #define REACTANT_MPI_OPTIONS_INIT \
-    { sizeof(reactant_mpi_options), -1, -1, -1, -1, 0, NULL, NULL, NULL, NULL }
+    { sizeof(reactant_mpi_options), -1, -1, -1, -1, 0, NULL, NULL, NULL, NULL, -1, -1, -1, -1, 0.0, NULL, NULL }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------------- */
 
@@ -190,7 +224,10 @@ typedef struct reactant_mpi_options {
  * `mpi_dirs`, default names. Initialises MPI if nobody has. Works on duplicates, so its messages never meet the host's, and
  * leaves the host's error handlers as they are. A host communicator that was given before and is still the same one
  * (MPI_Comm_compare: CONGRUENT, on every rank) gives the same pointer again, one reference more.
- * Errors: 1, 8, 9, 11, 20, 21, 22, 30, 31, 32, 40, 41, 42, 43, 44, 60. A failure found by one rank before the ranks have met is
+ * Devices: with gpu = auto each rank gets exactly one GPU, an XLA client with just that (option client), and an NCCL communicator
+ * over the same ranks; where there is no NCCL or no device anywhere, a host communicator (reactant_mpi_describe says why). Devices on
+ * some ranks only, or fewer than ranks on a host, are an error on every rank.
+ * Errors: 1, 8, 9, 11, 20, 21, 22, 30, 31, 40 to 44, 60 to 69, 80, 81. A failure found by one rank before the ranks have met is
  * returned there at once, and by the others with code 31 when timeout_ms is over; a later one by every rank alike.
  * MPI-5.0 sections 7.4.2 (MPI_Comm_dup), 11.2 (MPI_Init_thread).
  */
@@ -218,6 +255,26 @@ int reactant_mpi_finalize(reactant_mpi_comm *comm);
  */
 int reactant_mpi_abort(reactant_mpi_comm *comm, int code);
 
+/* ---- communicators from communicators -------------------------------------------------------------------------------------------- */
+
+/*
+ * Split: one new communicator per colour, ranks ordered by key, then by rank in comm. A negative colour takes part and gets NULL (0 is
+ * returned). A GPU communicator gives GPU communicators with the same devices (ncclCommSplit where NCCL has it). Collective over comm,
+ * blocking. The result is an own communicator: it lives on when comm ends.
+ * Errors: 1, 2, 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2.
+ */
+int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out);
+
+/*
+ * A communicator of the n listed ranks of comm, in the order of the list. Called by those ranks only, with the same list; blocking.
+ * Errors: 1 (not in the list), 2, 6 (a rank outside comm, or twice), 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2
+ * (MPI_Comm_create_group).
+ */
+int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out);
+
+/* reactant_mpi_finalize under the name that goes with the two above; NULL gives code 2. */
+int reactant_mpi_comm_free(reactant_mpi_comm *comm);
+
 /* ---- what it is: local, no communication ---------------------------------------------------------------------------------- */
 
 /* This rank, number of ranks; rank and number among those on the same host. Negative code on error (-2, -20). */
@@ -228,6 +285,12 @@ int reactant_mpi_local_size(const reactant_mpi_comm *comm);
 
 /* CUDA or HIP ordinal of this rank's device; -1 = host communicator. Negative code below -1 on error. */
 int reactant_mpi_device(const reactant_mpi_comm *comm);
+
+/* The ncclComm_t, owned by the library; NULL on a host communicator (no error) and on error. Compiled code may bake it. */
+void *reactant_mpi_nccl_comm(const reactant_mpi_comm *comm);
+
+/* The XLA client with exactly this rank's device: PjRtClient (reactant) or PJRT_Client (pjrt); NULL where the host makes it. */
+void *reactant_mpi_client(const reactant_mpi_comm *comm);
 
 /* Small positive integer, equal on every rank, usable wherever a handle is (compiled code bakes ids). Negative code on error. */
 int64_t reactant_mpi_comm_id(const reactant_mpi_comm *comm);
@@ -310,6 +373,42 @@ int reactant_mpi_recv(void *buf, size_t count, int type, int source, int tag, re
 int reactant_mpi_sendrecv(const void *send, size_t send_count, int dest, int send_tag, void *recv, size_t recv_count, int source,
                           int recv_tag, int type, reactant_mpi_comm *comm, reactant_mpi_status *status);
 
+/* ---- collectives and messages over device buffers -------------------------------------------------------------------------------
+ *
+ * The same operations on a stream (cudaStream_t, CUstream or hipStream_t as a pointer; NULL = the default stream), over NCCL or RCCL.
+ * They enqueue and return; no function here waits for the device. Buffers are device memory of this rank's device and must live
+ * until the stream has passed.
+ * Types      moving: all. Reducing: INT8, UINT8, 32- and 64-bit integers, FLOAT16, BFLOAT16, FLOAT32, FLOAT64, and FLOAT8 (NCCL 2.24
+ *            and later) with SUM MIN MAX PROD, AVG on floating-point; COMPLEX with SUM and AVG; BOOL with LAND and LOR. Others: code 4.
+ * In place   equal pointers for allreduce and reduce; the own block of the large buffer for allgather, gather, scatter (IN_PLACE means
+ *            the same) and reduce_scatter (recv == send + rank * count). Not for alltoall.
+ * Messages   no tags and no status; send and receive counts must match; ANY_SOURCE gives code 6. Two ranks that send to each other need
+ *            sendrecv or a group.
+ * Errors     1, 2, 3, 4, 5, 6, 20, 43, 61 (host communicator), 69 (NCCL; also after an asynchronous error).   NCCL guide: Collective
+ *            Communication Functions, Point To Point Communication Functions, In-place Operations.
+ */
+int reactant_mpi_allreduce_stream(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                  void *stream);
+int reactant_mpi_reduce_stream(const void *send, void *recv, size_t count, int type, int op, int root, reactant_mpi_comm *comm,
+                               void *stream);
+int reactant_mpi_reduce_scatter_stream(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                       void *stream);
+int reactant_mpi_bcast_stream(void *buf, size_t count, int type, int root, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_allgather_stream(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_alltoall_stream(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_gather_stream(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_scatter_stream(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
+                                void *stream);
+int reactant_mpi_barrier_stream(reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_send_stream(const void *buf, size_t count, int type, int dest, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_recv_stream(void *buf, size_t count, int type, int source, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_sendrecv_stream(const void *send, size_t send_count, int dest, void *recv, size_t recv_count, int source, int type,
+                                 reactant_mpi_comm *comm, void *stream);
+
+/* Calls between start and end are handed to NCCL together, as one (NCCL guide: Group Calls). Per thread; nests. Errors: 20, 61, 69. */
+int reactant_mpi_group_start(void);
+int reactant_mpi_group_end(void);
+
 /* ---- prepared calls: the same collective again and again, one pointer a call --------------------------------------------------
  *
  * prepare_X takes the arguments of X, checks them once, and gives a request; local, no communication. run does the collective
@@ -339,6 +438,34 @@ int reactant_mpi_run(reactant_mpi_request *request);
 
 /* Give a request back. Local. Errors: 7 (also on a second free). */
 int reactant_mpi_request_free(reactant_mpi_request *request);
+
+/* ---- NCCL's functions, for compiled code -----------------------------------------------------------------------------------------
+ *
+ * The exact prototypes of nccl.h (ncclResult_t, ncclDataType_t and ncclRedOp_t are int; streams and communicators void *), so that code
+ * that was compiled to call NCCL by name can be given these addresses instead. `comm` may be our handle, its id, or the ncclComm_t of
+ * reactant_mpi_nccl_comm; any other word gives ncclInvalidArgument (4). Types and operations are NCCL's numbers. They return NCCL's own
+ * codes, make sure of the thread's context, and latch the first failure on the communicator. After finalize they give 5
+ * (ncclInvalidUsage) for our handle and 4 for the raw pointer; CommFinalize, CommDestroy and CommAbort leave our communicators to
+ * reactant_mpi_finalize and return 0.
+ */
+int reactant_mpi_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
+int reactant_mpi_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream);
+int reactant_mpi_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream);
+int reactant_mpi_ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int reactant_mpi_ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
+int reactant_mpi_ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int reactant_mpi_ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
+int reactant_mpi_ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+int reactant_mpi_ncclGroupStart(void);
+int reactant_mpi_ncclGroupEnd(void);
+int reactant_mpi_ncclCommCount(void *comm, int *count);
+int reactant_mpi_ncclCommUserRank(void *comm, int *rank);
+int reactant_mpi_ncclCommCuDevice(void *comm, int *device);
+int reactant_mpi_ncclCommGetAsyncError(void *comm, int *error);
+int reactant_mpi_ncclCommFinalize(void *comm);
+int reactant_mpi_ncclCommDestroy(void *comm);
+int reactant_mpi_ncclCommAbort(void *comm);
+const char *reactant_mpi_ncclGetErrorString(int code);
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,14 @@ func (r *record) encode() []byte {
 	return out.Bytes()
 }
 
+// fail notes a rank's own failure; nil is none.
+func (r *record) fail(err *cerr.Error) {
+	if err != nil {
+		r.Code = int32(err.Code)
+		fixed(r.Text[:], err.Text)
+	}
+}
+
 func decode(all [][]byte) []record {
 	out := make([]record, len(all))
 	for i, b := range all {
@@ -49,29 +57,51 @@ func hash(parts ...string) uint64 {
 }
 
 // nodeID is equal for processes of one host: the kernel's boot and the host's name (MPI's own split by node is wrong on some MPIs).
-func nodeID(host string) uint64 {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return hash(string(boot), host)
+func nodeID(host string) uint64 { return hash(bootID(), host) }
+
+func bootID() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(id)
 }
 
-// judge gives the verdict that every rank reaches from the same records: nil, or one code and the texts of all that failed.
-func judge(all []record) *cerr.Error {
-	var failed []string
-	var code cerr.Code
+// verdict is what all ranks make of their failures: nil, or one code and the texts of all that failed. A rank that only waited for
+// others (timeout, notice of a failure) is not the reason while another names one.
+func verdict(all []record) *cerr.Error {
+	var causes, waits []string
+	var code, waitCode cerr.Code
 	for rank, r := range all {
 		if r.Code == 0 {
 			continue
 		}
-		if len(failed) == 0 {
+		text := fmt.Sprintf("rank %d on %s: %s", rank, words(r.Host[:]), words(r.Text[:]))
+		if c := cerr.Code(r.Code); c == cerr.Timeout || c == cerr.Peer {
+			if len(waits) == 0 || c == cerr.Timeout {
+				waitCode = c
+			}
+			waits = append(waits, text)
+			continue
+		}
+		if len(causes) == 0 {
 			code = cerr.Code(r.Code)
 		}
-		failed = append(failed, fmt.Sprintf("rank %d on %s: %s", rank, words(r.Host[:]), words(r.Text[:])))
+		causes = append(causes, text)
 	}
-	if len(failed) > 0 {
-		if len(all) == 1 {
-			return cerr.New(code, "%s", words(all[0].Text[:]))
-		}
-		return cerr.New(code, "%d of %d ranks failed: %s", len(failed), len(all), some(failed))
+	if len(causes) == 0 {
+		causes, code = waits, waitCode
+	}
+	switch {
+	case len(causes) == 0:
+		return nil
+	case len(all) == 1:
+		return cerr.New(code, "%s", words(all[0].Text[:]))
+	}
+	return cerr.New(code, "%d of %d ranks failed: %s", len(causes), len(all), some(causes))
+}
+
+// judge is the verdict over what the ranks brought with them.
+func judge(all []record) *cerr.Error {
+	if err := verdict(all); err != nil {
+		return err
 	}
 	if text := differ(all, func(r record) uint64 { return r.Library }, func(r record) string { return words(r.MPI[:]) }); text != "" {
 		return cerr.New(cerr.Mismatch, "the ranks use different MPI libraries: %s; set REACTANT_MPI_LIBMPI to the same one everywhere", text)

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"unsafe"
 
+	"reactantmpi/client"
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/handle"
 	"reactantmpi/mpi"
+	"reactantmpi/nccl"
+	"reactantmpi/nccl/device"
 )
 
 type describedMPI struct {
@@ -27,13 +30,28 @@ type describedComm struct {
 	LocalRank int            `json:"local_rank"`
 	LocalSize int            `json:"local_size"`
 	Host      string         `json:"host"`
-	Hosts     map[string]int `json:"hosts"` // name: ranks
-	Device    *int           `json:"device"`
+	Hosts     map[string]int `json:"hosts"`  // name: ranks
+	Device    *describedGPU  `json:"device"` // null: host communicator
 	DeviceWhy string         `json:"device_reason"`
 	Options   map[string]any `json:"options"`
 	Steps     []step         `json:"steps"`
 	Error     *describedErr  `json:"error"`
 	Refs      int            `json:"references"`
+}
+
+type describedGPU struct {
+	Ordinal     int                 `json:"ordinal"`
+	ID          string              `json:"id"`
+	PCI         string              `json:"pci"`
+	Runtime     string              `json:"runtime"`
+	RuntimePath string              `json:"runtime_path"`
+	Driver      int                 `json:"driver"`
+	NCCL        string              `json:"nccl"`
+	NCCLPath    string              `json:"nccl_path"`
+	NCCLFound   string              `json:"nccl_found"`
+	NCCLWarning string              `json:"nccl_warning,omitempty"`
+	Failed      bool                `json:"failed"`
+	Client      *client.Description `json:"client"`
 }
 
 type describedErr struct {
@@ -77,6 +95,24 @@ func Describe(version string, word unsafe.Pointer) ([]byte, *cerr.Error) {
 	return text, nil
 }
 
+func describeDevice(c handle.Comm, s *session) *describedGPU {
+	g := s.gpu
+	if g == nil {
+		return nil
+	}
+	d := &describedGPU{Ordinal: g.choice.Ordinal, Runtime: g.runtime.Name, RuntimePath: g.runtime.Path, Driver: g.runtime.Version,
+		NCCL: g.nccl.Name() + " " + nccl.VersionText(g.nccl.Version), NCCLPath: g.nccl.Path, NCCLFound: g.nccl.How, NCCLWarning: g.nccl.Warning,
+		Failed: c.DeviceFailed()}
+	if r, err := device.Decode(s.devices[s.rank]); err == nil && g.choice.Ordinal < len(r.GPUs) {
+		d.ID, d.PCI = r.GPUs[g.choice.Ordinal].ID(), r.GPUs[g.choice.Ordinal].PCI.String()
+	}
+	if g.client != nil {
+		about := g.client.Describe()
+		d.Client = &about
+	}
+	return d
+}
+
 func describeMPI(l *mpi.Library) *describedMPI {
 	d := &describedMPI{Path: l.Path, ABI: l.Family.String(), Version: l.Version, Found: l.How, State: "not initialised"}
 	switch {
@@ -98,11 +134,12 @@ func describeComm(c handle.Comm, s *session) *describedComm {
 		ID: c.ID(), State: map[handle.State]string{handle.Live: "live", handle.Ended: "MPI finalized"}[c.State()],
 		Rank: s.rank, Size: len(s.ranks), LocalRank: localRank, LocalSize: localSize,
 		Host: words(s.ranks[s.rank].Host[:]), Hosts: map[string]int{},
-		DeviceWhy: "gpu = " + gpuNames[s.options.GPU] + "; this version makes host communicators only",
+		Device: describeDevice(c, s), DeviceWhy: s.why,
 		Options: map[string]any{
 			"gpu": gpuNames[s.options.GPU], "thread_level": mpi.ThreadNames[s.options.ThreadLevel],
 			"launcher_check": s.options.LauncherCheck != 0, "timeout_ms": s.options.TimeoutMS,
 			"max_count": s.options.MaxCount, "libmpi": s.options.LibMPI, "mpi_dirs": s.options.MPIDirs,
+			"device": s.options.Device, "libnccl": s.options.LibNCCL, "libxla": s.options.LibXLA,
 		},
 		Steps: s.steps.steps, Refs: s.refs,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/handle"
+	"reactantmpi/nccl"
 )
 
 // Finalize ends one reference of a communicator; the last one frees it.
@@ -55,6 +56,13 @@ func end(c handle.Comm, all bool) *cerr.Error {
 		return err
 	}
 	// Collective, so not under the lock.
+	if s.gpu != nil {
+		nccl.Unwatch(c.Pointer())
+		if c.DeviceFailed() { // the watcher has aborted it
+			s.gpu.comm = nil
+		}
+		err = s.disconnect(false)
+	}
 	for _, comm := range []uint64{s.control, s.user} {
 		if e := s.lib.Free(comm); e != nil && err == nil {
 			err = e

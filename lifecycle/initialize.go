@@ -10,6 +10,8 @@ import (
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/handle"
 	"reactantmpi/mpi"
+	"reactantmpi/nccl"
+	"reactantmpi/nccl/device"
 )
 
 // HostHandle is the communicator that the host names: by value, or by its integer (Fortran) handle.
@@ -21,15 +23,20 @@ type HostHandle struct {
 
 // session is what Go keeps of a communicator, from publish to finalize.
 type session struct {
-	lib     *mpi.Library
-	host    uint64 // the host's communicator
-	user    uint64 // our duplicates
-	control uint64
-	refs    int
-	ranks   []record
-	rank    int
-	options Options
-	steps   timings
+	lib       *mpi.Library
+	host      uint64 // the host's communicator
+	user      uint64 // our duplicates
+	control   uint64
+	refs      int
+	ranks     []record
+	devices   [][]byte // the ranks' device records, encoded
+	rank      int
+	options   Options
+	begin     time.Time
+	steps     timings
+	gpu       *gpuSide // nil: host communicator
+	parentGPU *gpuSide // of the communicator that this one comes from
+	why       string   // the reason for the device, or for none
 }
 
 // timings are the steps of one initialize, for describe.
@@ -68,15 +75,13 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 	if err != nil {
 		return handle.Comm{}, err
 	}
-	s := &session{lib: lib, host: comm, refs: 1, options: options}
+	s := &session{lib: lib, host: comm, refs: 1, options: options, begin: time.Now()}
 	if err := s.duplicate(); err != nil {
 		return handle.Comm{}, err
 	}
 	steps.mark("duplicate")
-	if options.GPU == GPURequired && localError == nil {
-		localError = cerr.New(cerr.NoNCCL, "gpu = required, but this version makes host communicators only; set REACTANT_MPI_GPU=off or auto")
-	}
-	if err := s.exchange(localError); err != nil {
+	gpus, err := s.exchange(localError)
+	if err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
 	if id := known(s.ranks); id != 0 {
@@ -85,6 +90,12 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 		}
 	}
 	steps.mark("exchange")
+	if err := s.choose(gpus); err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	if err := s.connect(&steps); err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
 	id, err := s.agreeID()
 	if err != nil {
 		return handle.Comm{}, s.undo(err)
@@ -121,15 +132,16 @@ func (s *session) duplicate() (err *cerr.Error) {
 	return err
 }
 
-// exchange tells every rank about every other one and reaches the common verdict.
-func (s *session) exchange(localError *cerr.Error) *cerr.Error {
+// exchange tells every rank about every other one, its devices included, and reaches the common verdict.
+func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	rank, size, err := s.lib.RankSize(s.control)
 	if err != nil {
-		return err
+		return gpus{}, err
 	}
 	s.rank = rank
 	name := s.lib.Processor()
 	what := s.lib.Family.String() + ", " + s.lib.Version
+	devices, g := probe(s.options, name)
 	r := record{
 		Known:    int32(same(s.lib, s.host)),
 		MaxCount: s.options.MaxCount,
@@ -138,16 +150,18 @@ func (s *session) exchange(localError *cerr.Error) *cerr.Error {
 	}
 	fixed(r.Host[:], name)
 	fixed(r.MPI[:], what)
-	if localError != nil {
-		r.Code = int32(localError.Code)
-		fixed(r.Text[:], localError.Text)
-	}
-	all, err := s.lib.AllGather(s.control, size, r.encode(), s.options.TimeoutMS)
+	r.fail(localError)
+	head := r.encode()
+	all, err := s.lib.AllGather(s.control, size, append(head, device.Encode(devices)...), s.options.TimeoutMS)
 	if err != nil {
-		return err
+		return gpus{}, err
+	}
+	s.devices = make([][]byte, size)
+	for i := range all {
+		all[i], s.devices[i] = all[i][:len(head)], all[i][len(head):]
 	}
 	s.ranks = decode(all)
-	return judge(s.ranks)
+	return g, judge(s.ranks)
 }
 
 // agreeID finds a number that is free on every member: the maximum of what they propose, then proof that each could take it, else again
@@ -194,6 +208,9 @@ func (s *session) most(n int) (int, *cerr.Error) {
 
 // undo gives the duplicates back and passes the reason on. After a timeout they stay: some rank may still be on its way to them.
 func (s *session) undo(reason *cerr.Error) *cerr.Error {
+	if err := s.disconnect(true); err != nil && reason == nil {
+		reason = err
+	}
 	if reason != nil && reason.Code == cerr.Timeout {
 		return reason
 	}
@@ -208,15 +225,24 @@ func (s *session) undo(reason *cerr.Error) *cerr.Error {
 func (s *session) publish(id int) handle.Comm {
 	c := handle.ByID(id)
 	localRank, localSize := local(s.ranks, s.rank)
+	var comm unsafe.Pointer
+	if s.gpu != nil {
+		s.gpu.comm.SetClient(s.gpu.client.Pointer())
+		comm = s.gpu.comm.Pointer()
+	}
 	process.Lock()
 	defer process.Unlock()
 	c.Publish(handle.Fields{
-		MPI: s.lib.Pointer(), Run: s.lib.Run(),
+		Device: comm,
+		MPI:    s.lib.Pointer(), Run: s.lib.Run(),
 		Word: s.user, Control: s.control,
 		Rank: s.rank, Size: len(s.ranks), LocalRank: localRank, LocalSize: localSize,
 		TagUB: s.lib.TagUB(s.user), MaxCount: s.options.MaxCount, Modes: process.modes,
 		Host: words(s.ranks[s.rank].Host[:]), Session: pointer.Save(s),
 	})
+	if comm != nil && !nccl.Watch(c.Pointer()) {
+		cerr.Log(cerr.Warn, "no thread to watch communicator %d: asynchronous NCCL errors will not be noticed", id)
+	}
 	return c
 }
 

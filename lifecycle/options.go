@@ -1,10 +1,12 @@
 package lifecycle
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unsafe"
 
+	"reactantmpi/client"
 	"reactantmpi/internal/cerr"
 	"reactantmpi/mpi"
 )
@@ -14,16 +16,27 @@ import (
 type Options struct {
 	GPU           int
 	ThreadLevel   int
+	LevelGiven    bool // ThreadLevel is somebody's wish, not the default
 	LauncherCheck int
 	TimeoutMS     int64
 	MaxCount      uint64
 	LibMPI        string
 	MPIDirs       string
 	LogFn, LogArg unsafe.Pointer
+	Device        int
+	Client        int
+	Preallocate   int
+	NonBlocking   int
+	MemFraction   float64
+	LibNCCL       string
+	LibXLA        string
 }
 
 // Unset is what REACTANT_MPI_OPTIONS_INIT gives.
-var Unset = Options{GPU: -1, ThreadLevel: -1, LauncherCheck: -1, TimeoutMS: -1}
+var Unset = Options{GPU: -1, ThreadLevel: -1, LauncherCheck: -1, TimeoutMS: -1, Device: -1, Client: -1, Preallocate: -1, NonBlocking: -1}
+
+// Choose is the value of the client option that leaves the choice to what is in the process.
+const chooseClient = -1
 
 // The values of the gpu option.
 const (
@@ -80,6 +93,27 @@ func number(getenv func(string) string, name string, given, unset, low, high, fa
 	return given, nil
 }
 
+// fraction is an option above 0, up to 1; 0 means unset.
+func fraction(getenv func(string) string, name string, given float64) (float64, *cerr.Error) {
+	what := fmt.Sprintf("option %s is %g", strings.ToLower(name), given)
+	if given == 0 {
+		value := getenv(environmentPrefix + name)
+		if value == "" {
+			return 0, nil
+		}
+		what = environmentPrefix + name + "=" + value
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, cerr.New(cerr.Option, "%s; it takes a number", what)
+		}
+		given = f
+	}
+	if !(given > 0 && given <= 1) {
+		return 0, cerr.New(cerr.Option, "%s; it takes a number above 0, up to 1", what)
+	}
+	return given, nil
+}
+
 func text(getenv func(string) string, name, given string) string {
 	if given != "" {
 		return given
@@ -99,6 +133,7 @@ func Resolve(given Options, getenv func(string) string) (o Options, local, fatal
 	o = given
 	o.ThreadLevel, err = choice(getenv, "THREAD_LEVEL", given.ThreadLevel, mpi.ThreadNames[:], mpi.Multiple)
 	keep(&fatal, err)
+	o.LevelGiven = given.ThreadLevel != -1 || getenv(environmentPrefix+"THREAD_LEVEL") != ""
 	o.GPU, err = choice(getenv, "GPU", given.GPU, gpuNames, GPUAuto)
 	keep(&local, err)
 	o.LauncherCheck, err = choice(getenv, "LAUNCHER_CHECK", given.LauncherCheck, []string{"off", "on"}, 1)
@@ -108,11 +143,25 @@ func Resolve(given Options, getenv func(string) string) (o Options, local, fatal
 	if given.MaxCount > maxCount {
 		o.MaxCount, err = maxCount, cerr.New(cerr.Option, "option max_count is %d; it takes 1 to %d", given.MaxCount, maxCount)
 	} else {
-		var n int64
-		n, err = number(getenv, "MAX_COUNT", int64(given.MaxCount), 0, 1, maxCount, maxCount)
-		o.MaxCount = uint64(n)
+		var m int64
+		m, err = number(getenv, "MAX_COUNT", int64(given.MaxCount), 0, 1, maxCount, maxCount)
+		o.MaxCount = uint64(m)
 	}
 	keep(&local, err)
+	var n int64
+	n, err = number(getenv, "DEVICE", int64(given.Device), -1, 0, 1<<15, -1)
+	o.Device = int(n)
+	keep(&local, err)
+	o.Client, err = choice(getenv, "CLIENT", given.Client, client.ModeNames, chooseClient)
+	keep(&local, err)
+	o.Preallocate, err = choice(getenv, "PREALLOCATE", given.Preallocate, []string{"off", "on"}, -1)
+	keep(&local, err)
+	o.NonBlocking, err = choice(getenv, "NCCL_NONBLOCKING", given.NonBlocking, []string{"off", "on"}, 0)
+	keep(&local, err)
+	o.MemFraction, err = fraction(getenv, "MEMORY_FRACTION", given.MemFraction)
+	keep(&local, err)
+	o.LibNCCL = text(getenv, "LIBNCCL", given.LibNCCL)
+	o.LibXLA = text(getenv, "LIBXLA", given.LibXLA)
 	o.LibMPI = text(getenv, "LIBMPI", given.LibMPI)
 	o.MPIDirs = text(getenv, "MPI_DIRS", given.MPIDirs)
 	return o, local, fatal

@@ -5,12 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reactantmpi/client"
 	"reactantmpi/internal/cerr"
 	"reactantmpi/mpi"
 )
 
 func TestResolve(t *testing.T) {
-	defaults := Options{GPU: GPUAuto, ThreadLevel: mpi.Multiple, LauncherCheck: 1, TimeoutMS: 300_000, MaxCount: 1 << 30}
+	defaults := Options{GPU: GPUAuto, ThreadLevel: mpi.Multiple, LauncherCheck: 1, TimeoutMS: 300_000, MaxCount: 1 << 30,
+		Device: -1, Client: chooseClient, Preallocate: -1}
 	with := func(change func(*Options)) Options { o := defaults; change(&o); return o }
 	given := func(change func(*Options)) Options { o := Unset; change(&o); return o }
 
@@ -26,7 +28,17 @@ func TestResolve(t *testing.T) {
 		{name: "environment", given: Unset, env: map[string]string{"REACTANT_MPI_GPU": "off", "REACTANT_MPI_THREAD_LEVEL": "Serialized",
 			"REACTANT_MPI_LAUNCHER_CHECK": "off", "REACTANT_MPI_TIMEOUT_MS": "5", "REACTANT_MPI_MAX_COUNT": "7",
 			"REACTANT_MPI_LIBMPI": "/x", "REACTANT_MPI_MPI_DIRS": "/a:/b"},
-			want: Options{GPU: GPUOff, ThreadLevel: mpi.Serialized, LauncherCheck: 0, TimeoutMS: 5, MaxCount: 7, LibMPI: "/x", MPIDirs: "/a:/b"}},
+			want: Options{GPU: GPUOff, ThreadLevel: mpi.Serialized, LevelGiven: true, LauncherCheck: 0, TimeoutMS: 5, MaxCount: 7, LibMPI: "/x", MPIDirs: "/a:/b",
+				Device: -1, Client: chooseClient, Preallocate: -1}},
+		{name: "devices by environment", given: Unset, env: map[string]string{"REACTANT_MPI_DEVICE": "3", "REACTANT_MPI_CLIENT": "pjrt",
+			"REACTANT_MPI_PREALLOCATE": "off", "REACTANT_MPI_MEMORY_FRACTION": "0.5", "REACTANT_MPI_LIBNCCL": "/n", "REACTANT_MPI_LIBXLA": "/x",
+			"REACTANT_MPI_NCCL_NONBLOCKING": "on"},
+			want: with(func(o *Options) {
+				o.Device, o.Client, o.Preallocate, o.MemFraction, o.NonBlocking, o.LibNCCL, o.LibXLA = 3, int(client.PJRT), 0, 0.5, 1, "/n", "/x"
+			})},
+		{name: "no fraction", given: given(func(o *Options) { o.MemFraction = 1.5 }), want: defaults, local: "memory_fraction is 1.5"},
+		{name: "fraction that is no number", given: Unset, env: map[string]string{"REACTANT_MPI_MEMORY_FRACTION": "NaN"}, want: defaults, local: "MEMORY_FRACTION=NaN"},
+		{name: "negative device", given: Unset, env: map[string]string{"REACTANT_MPI_DEVICE": "-2"}, want: defaults, local: "REACTANT_MPI_DEVICE=-2"},
 		{name: "argument beats environment", given: given(func(o *Options) { o.GPU = GPUOff; o.MaxCount = 9; o.LibMPI = "/arg"; o.TimeoutMS = 0 }),
 			env:  map[string]string{"REACTANT_MPI_GPU": "required", "REACTANT_MPI_MAX_COUNT": "7", "REACTANT_MPI_LIBMPI": "/env", "REACTANT_MPI_TIMEOUT_MS": "5"},
 			want: with(func(o *Options) { o.GPU = GPUOff; o.MaxCount = 9; o.LibMPI = "/arg"; o.TimeoutMS = 0 })},
@@ -37,7 +49,7 @@ func TestResolve(t *testing.T) {
 		{name: "count too large", given: given(func(o *Options) { o.MaxCount = 1 << 31 }), want: defaults, local: "max_count"},
 		{name: "count of all bits", given: given(func(o *Options) { o.MaxCount = 1<<64 - 1 }), want: defaults, local: "max_count"},
 		{name: "count zero in the environment", given: Unset, env: map[string]string{"REACTANT_MPI_MAX_COUNT": "0"}, want: defaults, local: "REACTANT_MPI_MAX_COUNT=0"},
-		{name: "thread level must be right at once", given: Unset, env: map[string]string{"REACTANT_MPI_THREAD_LEVEL": "all"}, want: defaults, fatal: "REACTANT_MPI_THREAD_LEVEL=all"},
+		{name: "thread level must be right at once", given: Unset, env: map[string]string{"REACTANT_MPI_THREAD_LEVEL": "all"}, want: with(func(o *Options) { o.LevelGiven = true }), fatal: "REACTANT_MPI_THREAD_LEVEL=all"},
 		{name: "the first error counts", given: Unset, env: map[string]string{"REACTANT_MPI_GPU": "maybe", "REACTANT_MPI_MAX_COUNT": "x"}, want: defaults, local: "GPU"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ var process struct {
 	ours     bool    // this library called MPI_Init
 	prepared bool    // verified, end watched
 	modes    handle.Modes
+	gpus     gpus
 }
 
 // attach finds, binds and initialises MPI, or gives the one that is there.
@@ -60,6 +61,9 @@ func attach(o Options, steps *timings) (*mpi.Library, *cerr.Error) {
 		}
 		process.ours = true
 		steps.mark("MPI_Init_thread")
+	}
+	if err := lib.MakeErrorsReturn(); err != nil {
+		return nil, err
 	}
 	level := lib.ThreadLevel()
 	if err := checkThread(lib, level); err != nil {
@@ -121,8 +125,10 @@ func sameProcessOptions(o Options) *cerr.Error {
 		differs = "libmpi=" + o.LibMPI
 	case o.MPIDirs != "" && process.first.MPIDirs != "" && o.MPIDirs != process.first.MPIDirs:
 		differs = "mpi_dirs=" + o.MPIDirs
-	case o.ThreadLevel != process.first.ThreadLevel:
+	case o.LevelGiven && o.ThreadLevel != process.first.ThreadLevel:
 		differs = "thread_level=" + mpi.ThreadNames[o.ThreadLevel]
+	case o.LibNCCL != "" && process.gpus.nccl != nil && sys.RealPath(o.LibNCCL) != sys.RealPath(process.gpus.nccl.Path) && o.LibNCCL != process.first.LibNCCL:
+		differs = "libnccl=" + o.LibNCCL
 	case o.LogFn != nil && (o.LogFn != process.first.LogFn || o.LogArg != process.first.LogArg):
 		differs = "log_fn"
 	}

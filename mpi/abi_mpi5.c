@@ -7,6 +7,7 @@ typedef struct MPI_ABI_Datatype *MPI_Datatype;
 typedef struct MPI_ABI_Op *MPI_Op;
 typedef struct MPI_ABI_Request *MPI_Request;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
+typedef struct MPI_ABI_Group *MPI_Group;
 
 #define WORD_OF(handle) ((uint64_t)(uintptr_t)(handle))
 #define STATUS_SOURCE_WORD 0

@@ -2,7 +2,7 @@
  * are count_lo, count_hi, source, tag, error. */
 #include <stdint.h>
 
-typedef int MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Errhandler;
+typedef int MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Errhandler, MPI_Group;
 
 #define WORD_OF(handle) ((uint64_t)(uint32_t)(handle))
 #define STATUS_SOURCE_WORD 2

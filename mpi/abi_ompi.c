@@ -6,6 +6,7 @@ typedef struct ompi_datatype *MPI_Datatype;
 typedef struct ompi_op *MPI_Op;
 typedef struct ompi_request *MPI_Request;
 typedef struct ompi_errhandler *MPI_Errhandler;
+typedef struct ompi_group *MPI_Group;
 
 #define WORD_OF(handle) ((uint64_t)(uintptr_t)(handle))
 #define STATUS_SOURCE_WORD 0

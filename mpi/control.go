@@ -78,11 +78,28 @@ func (l *Library) Init(level int) *cerr.Error {
 	if rc := C.do_init_thread(l.c, C.int(l.c.constant[threadConstants[level]]), &got); rc != 0 {
 		return l.Error("MPI_Init_thread", rc)
 	}
+	if err := l.MakeErrorsReturn(); err != nil {
+		return err
+	}
 	for _, comm := range []uint64{l.World(), uint64(l.c.constant[C.RMPI_K_COMM_SELF])} {
 		if rc := C.do_errors_return(l.c, C.uint64_t(comm)); rc != 0 {
 			return l.Error("MPI_Comm_set_errhandler", rc)
 		}
 	}
+	return nil
+}
+
+// MakeErrorsReturn replaces ERRORS_RETURN where the library's value of it ends the job: the MPI-5 library of Intel MPI 2021.18 has
+// ERRORS_RETURN and ERRORS_ABORT in the order of the prototype before the standard. A handler that does nothing is the same everywhere.
+func (l *Library) MakeErrorsReturn() *cerr.Error {
+	if l.Family != MPI5 || !strings.HasPrefix(l.Version, "Intel") || l.ownHandler {
+		return nil
+	}
+	var handler C.uint64_t
+	if rc := C.do_make_errors_return(l.c, &handler); rc != 0 {
+		return l.Error("MPI_Comm_create_errhandler", rc)
+	}
+	l.c.constant[C.RMPI_K_ERRORS_RETURN], l.ownHandler = handler, true
 	return nil
 }
 
@@ -269,10 +286,7 @@ func (l *Library) Dup(comm uint64, timeoutMS int64) (dup uint64, err *cerr.Error
 		err = l.wait(p, "MPI_Comm_idup", timeoutMS)
 	})
 	if err != nil {
-		if err.Code != cerr.Timeout {
-			p.free()
-		}
-		return 0, err
+		return 0, p.failed(err)
 	}
 	dup = uint64(C.do_comm_of(l.c, p.data))
 	p.free()
@@ -293,10 +307,7 @@ func (l *Library) AllGather(comm uint64, size int, record []byte, timeoutMS int6
 		return nil, l.Error("MPI_Iallgather", rc)
 	}
 	if err := l.wait(p, "MPI_Iallgather", timeoutMS); err != nil {
-		if err.Code != cerr.Timeout {
-			p.free()
-		}
-		return nil, err
+		return nil, p.failed(err)
 	}
 	all := make([]byte, n*size)
 	copy(all, memory[n:])

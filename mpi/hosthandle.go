@@ -26,12 +26,12 @@ func (l *Library) HostComm(word uint64) (uint64, *cerr.Error) {
 		if word != uint64(l.c.constant[C.RMPI_K_COMM_WORLD]) && word != uint64(l.c.constant[C.RMPI_K_COMM_SELF]) {
 			return refuse("no predefined communicator of the MPI-5 ABI has this value")
 		}
-	case l.pointers:
+	case l.world != nil:
 		var tag C.uint64_t
 		if C.rmpi_peek(C.uint64_t(word), &tag) == 0 {
 			return refuse("an Open MPI handle is the address of a communicator, and this memory cannot be read")
 		}
-		if uint64(tag) != l.worldTag {
+		if uint64(tag) != *(*uint64)(l.world) {
 			return refuse("what stands at this address is not a communicator of Open MPI")
 		}
 	default:

@@ -73,11 +73,12 @@ type Library struct {
 	Version string
 	Family  Family
 	How     string
-	// pointers: handles of communicators are addresses (Open MPI and what is built on it); worldTag is what stands at the address
-	// of every one of them.
-	pointers bool
-	worldTag uint64
-	hush     hush
+	// world is the address of Open MPI's world communicator, in Open MPI and what is built on it: there the handles of communicators are
+	// addresses, and the same word stands first at each of them once MPI is initialised. nil elsewhere.
+	world unsafe.Pointer
+	hush  hush
+	// ownHandler: ERRORS_RETURN is a handler of ours.
+	ownHandler bool
 }
 
 // Bind makes a found library usable. MPI is not touched beyond its version functions.
@@ -86,11 +87,8 @@ func Bind(found *Found) (*Library, *cerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How, hush: hush{on: map[uint64]*hushed{}}}
-	if world := found.Lib.Symbol("ompi_mpi_comm_world"); world != nil {
-		l.pointers = true
-		l.worldTag = *(*uint64)(world)
-	}
+	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How, hush: hush{on: map[uint64]*hushed{}},
+		world: found.Lib.Symbol("ompi_mpi_comm_world")}
 	return l, nil
 }
 

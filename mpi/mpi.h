@@ -66,6 +66,7 @@ struct rmpi_control {
     int (*comm_tag_ub)(const struct rmpi_mpi *, uint64_t comm, int *tag_ub);
     int (*comm_fromint)(const struct rmpi_mpi *, int fcomm, uint64_t *comm); /* -1: no such function */
     int (*errors_return)(const struct rmpi_mpi *, uint64_t comm);
+    int (*make_errors_return)(const struct rmpi_mpi *, uint64_t *handler); /* a handler that does nothing */
     int (*errhandler_swap)(const struct rmpi_mpi *, uint64_t comm, uint64_t *saved);     /* to ERRORS_RETURN */
     int (*errhandler_restore)(const struct rmpi_mpi *, uint64_t comm, uint64_t saved);
     int (*watch_end)(const struct rmpi_mpi *, void (*at_finalize)(void));
@@ -77,7 +78,16 @@ struct rmpi_control {
     int (*comm_idup)(const struct rmpi_mpi *, uint64_t comm, void *result, void *request);
     uint64_t (*comm_of)(const void *result);
     int (*iallgather)(const struct rmpi_mpi *, const void *send, void *recv, int bytes, uint64_t comm, void *request);
+    int (*ibcast)(const struct rmpi_mpi *, void *data, int bytes, int root, uint64_t comm, void *request);
+    int (*ibarrier)(const struct rmpi_mpi *, uint64_t comm, void *request);
     int (*test)(const struct rmpi_mpi *, void *request, int *done);
+    /* empty messages: "I have failed" */
+    int (*isend_empty)(const struct rmpi_mpi *, uint64_t comm, int dest, int tag, void *request);
+    int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int tag, int *there);
+    int (*recv_empty)(const struct rmpi_mpi *, uint64_t comm, int source, int tag);
+    /* color < 0: no part of any; *out is COMM_NULL's word then */
+    int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
+    int (*comm_create_group)(const struct rmpi_mpi *, uint64_t comm, int n, const int *ranks, int tag, uint64_t *out);
 };
 
 extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5;
@@ -98,6 +108,13 @@ extern const int rmpi_type_bytes[RMPI_TYPES];
 
 /* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
 int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
+/* Whether a rank of a communicator has sent the notice of its failure; for waits elsewhere (nccl/job.h). */
+struct rmpi_notice {
+    const struct rmpi_mpi *mpi;
+    uint64_t comm;
+    int tag;
+};
+int rmpi_noticed(void *notice);
 /* Text of an MPI error code. */
 void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES]);
 /* The 8 bytes at an address that may be anything; 0 if they cannot be read. */

@@ -40,6 +40,13 @@ int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *
     }
 }
 
+int rmpi_noticed(void *notice)
+{
+    const struct rmpi_notice *n = notice;
+    int there = 0;
+    return n->mpi->control->iprobe(n->mpi, n->comm, n->tag, &there) == 0 && there;
+}
+
 void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES])
 {
     text[0] = 0;

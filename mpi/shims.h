@@ -24,6 +24,10 @@ static inline int do_comm_free(const struct rmpi_mpi *m, uint64_t c) { return m-
 static inline int do_comm_tag_ub(const struct rmpi_mpi *m, uint64_t c, int *ub) { return m->control->comm_tag_ub(m, c, ub); }
 static inline int do_comm_fromint(const struct rmpi_mpi *m, int f, uint64_t *c) { return m->control->comm_fromint(m, f, c); }
 static inline int do_errors_return(const struct rmpi_mpi *m, uint64_t c) { return m->control->errors_return(m, c); }
+static inline int do_make_errors_return(const struct rmpi_mpi *m, uint64_t *handler)
+{
+    return m->control->make_errors_return(m, handler);
+}
 static inline int do_errhandler_swap(const struct rmpi_mpi *m, uint64_t c, uint64_t *old) { return m->control->errhandler_swap(m, c, old); }
 static inline int do_errhandler_restore(const struct rmpi_mpi *m, uint64_t c, uint64_t old)
 {
@@ -38,6 +42,28 @@ static inline uint64_t do_comm_of(const struct rmpi_mpi *m, void *result) { retu
 static inline int do_iallgather(const struct rmpi_mpi *m, void *send, void *recv, int bytes, uint64_t c, void *request)
 {
     return m->control->iallgather(m, send, recv, bytes, c, request);
+}
+
+static inline int do_ibcast(const struct rmpi_mpi *m, void *data, int bytes, int root, uint64_t c, void *request)
+{
+    return m->control->ibcast(m, data, bytes, root, c, request);
+}
+static inline int do_ibarrier(const struct rmpi_mpi *m, uint64_t c, void *request) { return m->control->ibarrier(m, c, request); }
+static inline int do_isend_empty(const struct rmpi_mpi *m, uint64_t c, int dest, int tag, void *request)
+{
+    return m->control->isend_empty(m, c, dest, tag, request);
+}
+static inline int do_recv_empty(const struct rmpi_mpi *m, uint64_t c, int source, int tag)
+{
+    return m->control->recv_empty(m, c, source, tag);
+}
+static inline int do_comm_split(const struct rmpi_mpi *m, uint64_t c, int color, int key, uint64_t *out)
+{
+    return m->control->comm_split(m, c, color, key, out);
+}
+static inline int do_comm_create_group(const struct rmpi_mpi *m, uint64_t c, int n, int *ranks, int tag, uint64_t *out)
+{
+    return m->control->comm_create_group(m, c, n, ranks, tag, out);
 }
 
 #endif

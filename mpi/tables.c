@@ -2,7 +2,7 @@
 #include "mpi/mpi.h"
 
 const struct rmpi_constant_row rmpi_type_rows[RMPI_TYPES] = {
-#define TYPE(name, kind, bytes, mpich, symbol) {{mpich, 0, REACTANT_MPI_##name}, symbol},
+#define TYPE(name, kind, bytes, mpich, symbol, mpi5, nccl) {{mpich, 0, mpi5}, symbol},
 #define OP(...)
 #include "internal/table/types.inc"
 #undef TYPE
@@ -19,7 +19,7 @@ const int rmpi_type_bytes[RMPI_TYPES] = {
 
 const struct rmpi_constant_row rmpi_op_rows[RMPI_OPS] = {
 #define TYPE(...)
-#define OP(name, mpich, symbol) {{mpich, 0, REACTANT_MPI_##name}, symbol},
+#define OP(name, mpich, symbol, nccl) {{mpich, 0, REACTANT_MPI_##name}, symbol},
 #include "internal/table/types.inc"
 #undef TYPE
 #undef OP

@@ -34,7 +34,20 @@ const (
 	Launcher     Code = C.REACTANT_MPI_ERR_LAUNCHER
 	MPIFinalized Code = C.REACTANT_MPI_ERR_MPI_FINALIZED
 	MPI          Code = C.REACTANT_MPI_ERR_MPI
+	Rank         Code = C.REACTANT_MPI_ERR_RANK
+	Unsupported  Code = C.REACTANT_MPI_ERR_UNSUPPORTED
 	NoNCCL       Code = C.REACTANT_MPI_ERR_NO_NCCL
+	NoDevice     Code = C.REACTANT_MPI_ERR_NO_DEVICE
+	FewDevices   Code = C.REACTANT_MPI_ERR_FEW_DEVICES
+	SameDevice   Code = C.REACTANT_MPI_ERR_SAME_DEVICE
+	NCCLVersions Code = C.REACTANT_MPI_ERR_NCCL_VERSIONS
+	NCCLOld      Code = C.REACTANT_MPI_ERR_NCCL_OLD
+	TwoNCCL      Code = C.REACTANT_MPI_ERR_TWO_NCCL
+	Driver       Code = C.REACTANT_MPI_ERR_DRIVER
+	Visible      Code = C.REACTANT_MPI_ERR_VISIBLE
+	NCCL         Code = C.REACTANT_MPI_ERR_NCCL
+	NoXLA        Code = C.REACTANT_MPI_ERR_NO_XLA
+	XLA          Code = C.REACTANT_MPI_ERR_XLA
 )
 
 // String gives the code's name in the header, as "ERR_COMM".

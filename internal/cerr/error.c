@@ -108,6 +108,17 @@ const char *rmpi_error_name(int code)
         NAME(ERR_MPI_FINALIZED)
         NAME(ERR_MPI)
         NAME(ERR_NO_NCCL)
+        NAME(ERR_NO_DEVICE)
+        NAME(ERR_FEW_DEVICES)
+        NAME(ERR_SAME_DEVICE)
+        NAME(ERR_NCCL_VERSIONS)
+        NAME(ERR_NCCL_OLD)
+        NAME(ERR_TWO_NCCL)
+        NAME(ERR_DRIVER)
+        NAME(ERR_VISIBLE)
+        NAME(ERR_NCCL)
+        NAME(ERR_NO_XLA)
+        NAME(ERR_XLA)
 #undef NAME
     }
     return "unknown code";

@@ -53,6 +53,7 @@ type Fields struct {
 	Modes                Modes
 	Host                 string
 	Session              unsafe.Pointer
+	Device               unsafe.Pointer // struct rmpi_device *; nil: host communicator
 }
 
 // Next is the lowest id above every one ever claimed in this process.
@@ -86,6 +87,7 @@ func (c Comm) Publish(f Fields) {
 	p.local_rank, p.local_size = C.int32_t(f.LocalRank), C.int32_t(f.LocalSize)
 	p.tag_ub = C.int32_t(f.TagUB)
 	p.session = f.Session
+	p.device = (*C.struct_rmpi_device)(f.Device)
 	host := C.CString(f.Host)
 	C.strncpy(&p.host[0], host, C.RMPI_HOST_BYTES-1)
 	C.free(unsafe.Pointer(host))
@@ -106,6 +108,9 @@ func (c Comm) SetState(s State) { C.rmpi_comm_set_state(c.c, C.uint32_t(s)) }
 
 // Session is the opaque object stored at Publish; meaningful while the slot is live or ended.
 func (c Comm) Session() unsafe.Pointer { return c.c.session }
+
+// DeviceFailed tells whether the watcher has given the device half up, and aborted it.
+func (c Comm) DeviceFailed() bool { return c.c.modes&C.RMPI_DEVICE_FAILED != 0 }
 
 // FirstError is the latched error: code 0 if none.
 func (c Comm) FirstError() (code int, text string) {

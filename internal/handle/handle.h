@@ -26,9 +26,11 @@ enum rmpi_mode {
     RMPI_MAIN_THREAD = 1 << 0,    /* MPI gave FUNNELED or SINGLE */
     RMPI_ONE_AT_A_TIME = 1 << 1,  /* MPI gave SERIALIZED */
     RMPI_LOOK_FINALIZED = 1 << 2, /* this MPI cannot tell us that it ends: ask before each call */
+    RMPI_DEVICE_FAILED = 1 << 3,  /* NCCL failed: device calls are refused, host calls go on */
 };
 
 struct rmpi_mpi;
+struct rmpi_device;
 
 struct rmpi_comm {
     /* the line of the data path */
@@ -40,6 +42,7 @@ struct rmpi_comm {
     uint64_t max_count;  /* elements in one MPI call */
     uint64_t max_block;  /* elements of a block in one MPI call: size * max_block fits an int */
     int32_t rank, size;
+    const struct rmpi_device *device; /* NULL: host communicator */
     /* the rest */
     uint64_t control; /* our second duplicate, for the library's own messages */
     int32_t local_rank, local_size;

@@ -40,6 +40,7 @@ enum rmpi_op_index {
 #define KIND_COMPLEX (RMPI_BIT(SUM) | RMPI_BIT(PROD))
 #define KIND_BITS (RMPI_BIT(BAND) | RMPI_BIT(BOR) | RMPI_BIT(BXOR))
 #define KIND_LOGICAL (RMPI_BIT(LAND) | RMPI_BIT(LOR) | RMPI_BIT(LXOR))
+#define KIND_MOVED 0u /* no reductions on the host */
 #define KIND_INTEGER (KIND_REAL | KIND_BITS | KIND_LOGICAL)
 
 /* What a row's arguments hold (HAS_, from its shape) and how they behave (from the row). */
@@ -95,6 +96,7 @@ struct rmpi_call {
     uint64_t recv_type;
     uint32_t row;
     uint32_t large; /* set by the check: too large for one MPI call */
+    void *stream;   /* of a device call */
 };
 
 struct rmpi_comm;

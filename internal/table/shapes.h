@@ -1,6 +1,7 @@
 /*
  * The shapes of rows.inc: the parameters of the public function (each list ends in a comma, the communicator follows), how they go
  * into the call record, and what there is to check. PARAMS_, STORE_, AFTER_COMM_ and HAS_ of one shape stand together.
+ * STREAM_PARAMS_ and STREAM_STORE_ are those of the device form, where messages have no tags and no status.
  */
 #ifndef RMPI_SHAPES_H
 #define RMPI_SHAPES_H
@@ -32,12 +33,16 @@
 #define PARAMS_SEND_TO const void *buf, size_t count, int type, int dest, int tag,
 #define AFTER_COMM_SEND_TO
 #define STORE_SEND_TO(a) (a).send = buf, (a).count = count, (a).type = type, (a).root = dest, (a).tag = tag
+#define STREAM_PARAMS_SEND_TO const void *buf, size_t count, int type, int dest,
+#define STREAM_STORE_SEND_TO(a) (a).send = buf, (a).count = count, (a).type = type, (a).root = dest
 #define HAS_SEND_TO (HAS_SEND | HAS_DEST)
 
 #define PARAMS_RECV_FROM void *buf, size_t count, int type, int source, int tag,
 #define AFTER_COMM_RECV_FROM , reactant_mpi_status *status
 #define STORE_RECV_FROM(a) \
     (a).recv = buf, (a).recv_count = count, (a).type = type, (a).source = source, (a).recv_tag = tag, (a).status = status
+#define STREAM_PARAMS_RECV_FROM void *buf, size_t count, int type, int source,
+#define STREAM_STORE_RECV_FROM(a) (a).recv = buf, (a).recv_count = count, (a).type = type, (a).source = source
 #define HAS_RECV_FROM (HAS_RECV | HAS_SOURCE)
 
 #define PARAMS_SEND_AND_RECV                                                                                              \
@@ -47,6 +52,11 @@
 #define STORE_SEND_AND_RECV(a)                                                                                       \
     (a).send = send, (a).count = send_count, (a).root = dest, (a).tag = send_tag, (a).recv = recv,                   \
     (a).recv_count = recv_count, (a).source = source, (a).recv_tag = recv_tag, (a).type = type, (a).status = status
+#define STREAM_PARAMS_SEND_AND_RECV \
+    const void *send, size_t send_count, int dest, void *recv, size_t recv_count, int source, int type,
+#define STREAM_STORE_SEND_AND_RECV(a)                                                                       \
+    (a).send = send, (a).count = send_count, (a).root = dest, (a).recv = recv, (a).recv_count = recv_count, \
+    (a).source = source, (a).type = type
 #define HAS_SEND_AND_RECV (HAS_SEND | HAS_RECV | HAS_DEST | HAS_SOURCE)
 
 #endif

@@ -1,0 +1,161 @@
+/*
+ * NCCL's functions under our names: the same prototypes, our communicators. Compiled code ignores what they return, so a failure is
+ * also latched on the communicator.
+ */
+#include "capi/call.h"
+#include "nccl/stream.h"
+
+/*
+ * The communicator that a word means. A raw ncclComm_t is looked for among the live communicators: there are few, and their slots are
+ * neighbours.
+ */
+static struct rmpi_comm *find(const void *word)
+{
+    struct rmpi_comm *c = rmpi_comm_slot(word);
+    if (c)
+        return c;
+    for (int id = rmpi_comm_next() - 1; id > 0 && word; id--)
+        if (rmpi_comm_state(&rmpi_comms[id]) == RMPI_LIVE && rmpi_comms[id].device && rmpi_comms[id].device->comm == word)
+            return &rmpi_comms[id];
+    return NULL;
+}
+
+static __attribute__((cold, noinline)) int refuse(const char *name, struct rmpi_comm *c, const void *word)
+{
+    if (!c) {
+        rmpi_fail(REACTANT_MPI_ERR_COMM, "%s: %p is neither a communicator of this library nor an ncclComm_t that it handed out", name,
+                  word);
+        return NCCL_INVALID_ARGUMENT;
+    }
+    if (rmpi_comm_state(c) != RMPI_LIVE) {
+        rmpi_bad_comm(name, word);
+        return NCCL_INVALID_USAGE;
+    }
+    if (!c->device)
+        rmpi_call_failed(c, REACTANT_MPI_ERR_NO_DEVICE, name, "a host communicator cannot take device buffers");
+    else
+        rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "an earlier failure ended device calls on this communicator");
+    return NCCL_INVALID_USAGE;
+}
+
+static __attribute__((cold, noinline)) int failed(const char *name, struct rmpi_comm *c, int rc)
+{
+    char text[RMPI_NCCL_TEXT];
+    rmpi_nccl_text(c->device->nccl, rc, text);
+    rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "%s; NCCL %s", text, c->device->nccl->path);
+    return rc;
+}
+
+/* Look the communicator up, make sure of the context, call, report. */
+#define WITH_COMM(name, call)                                                                        \
+    struct rmpi_comm *c = find(comm);                                                                \
+    const struct rmpi_device *d;                                                                     \
+    int rc;                                                                                          \
+    if (unlikely(!c || rmpi_comm_state(c) != RMPI_LIVE || !c->device || c->modes & RMPI_DEVICE_FAILED)) \
+        return refuse("reactant_mpi_" name, c, comm);                                                \
+    d = c->device;                                                                                   \
+    rmpi_ensure_context(d);                                                                          \
+    rc = call;                                                                                       \
+    if (unlikely(rc == NCCL_IN_PROGRESS))                                                            \
+        rc = rmpi_nccl_settle(d, rc);                                                                \
+    return likely(rc == 0) ? 0 : failed("reactant_mpi_" name, c, rc)
+
+int reactant_mpi_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
+{
+    WITH_COMM("ncclAllReduce", RMPI_NCCL(d->nccl, AllReduce)(send, recv, count, type, op, d->comm, stream));
+}
+
+int reactant_mpi_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream)
+{
+    WITH_COMM("ncclReduce", RMPI_NCCL(d->nccl, Reduce)(send, recv, count, type, op, root, d->comm, stream));
+}
+
+int reactant_mpi_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream)
+{
+    WITH_COMM("ncclBroadcast", RMPI_NCCL(d->nccl, Broadcast)(send, recv, count, type, root, d->comm, stream));
+}
+
+int reactant_mpi_ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
+{
+    WITH_COMM("ncclAllGather", RMPI_NCCL(d->nccl, AllGather)(send, recv, count, type, d->comm, stream));
+}
+
+int reactant_mpi_ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
+{
+    WITH_COMM("ncclReduceScatter", RMPI_NCCL(d->nccl, ReduceScatter)(send, recv, count, type, op, d->comm, stream));
+}
+
+int reactant_mpi_ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
+{
+    WITH_COMM("ncclAlltoAll", rmpi_nccl_all_to_all(d, c->size, send, recv, count, type, stream));
+}
+
+int reactant_mpi_ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
+{
+    WITH_COMM("ncclSend", RMPI_NCCL(d->nccl, Send)(send, count, type, peer, d->comm, stream));
+}
+
+int reactant_mpi_ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
+{
+    WITH_COMM("ncclRecv", RMPI_NCCL(d->nccl, Recv)(recv, count, type, peer, d->comm, stream));
+}
+
+int reactant_mpi_ncclCommCount(void *comm, int *count)
+{
+    WITH_COMM("ncclCommCount", RMPI_NCCL(d->nccl, CommCount)(d->comm, count));
+}
+
+int reactant_mpi_ncclCommUserRank(void *comm, int *rank)
+{
+    WITH_COMM("ncclCommUserRank", RMPI_NCCL(d->nccl, CommUserRank)(d->comm, rank));
+}
+
+int reactant_mpi_ncclCommCuDevice(void *comm, int *device)
+{
+    WITH_COMM("ncclCommCuDevice", RMPI_NCCL(d->nccl, CommCuDevice)(d->comm, device));
+}
+
+int reactant_mpi_ncclCommGetAsyncError(void *comm, int *error)
+{
+    WITH_COMM("ncclCommGetAsyncError", RMPI_NCCL(d->nccl, CommGetAsyncError)(d->comm, error));
+}
+
+/* Ours to end: code compiled against NCCL may think that it owns what it was given. */
+static int leave(const char *name, void *comm)
+{
+    struct rmpi_comm *c = find(comm);
+    return c ? 0 : refuse(name, c, comm);
+}
+
+int reactant_mpi_ncclCommFinalize(void *comm)
+{
+    return leave("reactant_mpi_ncclCommFinalize", comm);
+}
+
+int reactant_mpi_ncclCommDestroy(void *comm)
+{
+    return leave("reactant_mpi_ncclCommDestroy", comm);
+}
+
+int reactant_mpi_ncclCommAbort(void *comm)
+{
+    return leave("reactant_mpi_ncclCommAbort", comm);
+}
+
+int reactant_mpi_ncclGroupStart(void)
+{
+    const struct rmpi_nccl *n = rmpi_nccl_bound();
+    return n && !rmpi_forked() ? RMPI_NCCL(n, GroupStart)() : NCCL_INVALID_USAGE;
+}
+
+int reactant_mpi_ncclGroupEnd(void)
+{
+    const struct rmpi_nccl *n = rmpi_nccl_bound();
+    return n && !rmpi_forked() ? RMPI_NCCL(n, GroupEnd)() : NCCL_INVALID_USAGE;
+}
+
+const char *reactant_mpi_ncclGetErrorString(int code)
+{
+    const struct rmpi_nccl *n = rmpi_nccl_bound();
+    return n && n->error_string ? n->error_string(code) : "no NCCL has been loaded";
+}

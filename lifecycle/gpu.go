@@ -1,0 +1,198 @@
+package lifecycle
+
+import (
+	"time"
+	"unsafe"
+
+	"reactantmpi/client"
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/dl"
+	"reactantmpi/nccl"
+	"reactantmpi/nccl/device"
+)
+
+// gpuSide is the device half of a communicator: nil in a host communicator.
+type gpuSide struct {
+	gpus
+	choice  device.Choice
+	context unsafe.Pointer
+	client  *client.Client
+	comm    *nccl.Comm
+	// ownsClient: the client ends with this communicator; a communicator split from another shares that one's.
+	ownsClient bool
+}
+
+// noticeTag is the tag of "I have failed" on the control communicator.
+const noticeTag = 1
+
+// choose decides which device each rank takes, the same on all of them. Without devices anywhere the communicator is one of the host, and
+// why says so.
+func (s *session) choose(g gpus) *cerr.Error {
+	ranks := make([]device.Rank, len(s.devices))
+	for i, b := range s.devices {
+		r, err := device.Decode(b)
+		if err != nil {
+			return cerr.New(cerr.Mismatch, "rank %d on %s sent %s", i, words(s.ranks[i].Host[:]), err)
+		}
+		ranks[i] = r
+	}
+	choices, problem := device.Choose(ranks)
+	if problem != nil {
+		return cerr.New(cerr.Code(problem.Code), "%s", problem.Text)
+	}
+	choice := choices[s.rank]
+	s.why = choice.Reason
+	if !device.HostOnly(choices) {
+		s.gpu = &gpuSide{gpus: g, choice: choice}
+	}
+	return nil
+}
+
+// connect makes the device half: context, client, NCCL communicator. After each step the ranks agree, so that a failure of one ends it
+// for all, with its text.
+func (s *session) connect(steps *timings) *cerr.Error {
+	if s.gpu == nil {
+		return nil
+	}
+	if err := s.agree(s.bindDevice()); err != nil {
+		return err
+	}
+	steps.mark("context")
+	if err := s.agree(s.makeClient()); err != nil {
+		return err
+	}
+	steps.mark("client")
+	id, err := s.shareID()
+	if err != nil {
+		return err
+	}
+	steps.mark("NCCL id")
+	if err := s.startNCCL(nccl.Start{ID: id}); err != nil {
+		return err
+	}
+	steps.mark("NCCL")
+	return nil
+}
+
+func (s *session) bindDevice() (err *cerr.Error) {
+	s.gpu.context, err = s.gpu.runtime.Retain(s.gpu.choice.Ordinal)
+	return err
+}
+
+func (s *session) makeClient() (err *cerr.Error) {
+	o := client.Options{
+		Mode: client.Mode(s.options.Client), Plugin: s.options.LibXLA, Library: s.options.LibXLA,
+		Device: s.gpu.choice.Ordinal, MemoryFraction: s.options.MemFraction, Preallocate: s.options.Preallocate,
+	}
+	if s.options.Client == chooseClient {
+		o.Mode = client.DefaultMode(dl.Host{}, o)
+	}
+	s.gpu.client, err = client.Make(dl.Host{}, o)
+	s.gpu.ownsClient = err == nil
+	return err
+}
+
+// shareID gives every rank the root's id. The id travels with the root's failure, and a barrier follows: a broadcast alone may still be
+// under way in MPI while NCCL already blocks.
+func (s *session) shareID() ([]byte, *cerr.Error) {
+	var id []byte
+	var err *cerr.Error
+	if s.rank == 0 {
+		id, err = s.gpu.nccl.UniqueID()
+	}
+	if err := s.agree(err); err != nil {
+		return nil, err
+	}
+	if id == nil {
+		id = make([]byte, 128)
+	}
+	if err := s.lib.Bcast(s.control, 0, id, s.left()); err != nil {
+		return nil, err
+	}
+	return id, s.lib.Barrier(s.control, s.left())
+}
+
+// startNCCL lets NCCL connect the ranks, which it does on a thread of its own. A rank that fails tells the others, so that they do not
+// wait until the time is over.
+func (s *session) startNCCL(start nccl.Start) *cerr.Error {
+	notice := s.lib.NewNotice(s.control, noticeTag)
+	start.Lib, start.Runtime, start.Context, start.Ordinal = s.gpu.nccl, s.gpu.runtime, s.gpu.context, s.gpu.choice.Ordinal
+	start.Rank, start.Size = s.rank, len(s.ranks)
+	start.NonBlocking = s.options.NonBlocking == 1
+	start.TimeoutMS = s.left()
+	start.Poke, start.PokeArg = notice.Poke()
+	var err *cerr.Error
+	s.gpu.comm, err = start.Run()
+	if err != nil && err.Code != nccl.Stopped {
+		if e := notice.Send(s.rank, len(s.ranks)); e != nil {
+			return e
+		}
+	}
+	all, verdict := s.agreeAll(err)
+	if all == nil {
+		return verdict
+	}
+	var senders []int
+	for rank, r := range all {
+		if r.Code != 0 && cerr.Code(r.Code) != nccl.Stopped {
+			senders = append(senders, rank)
+		}
+	}
+	notice.Close(s.rank, senders)
+	return verdict
+}
+
+// agree makes one rank's failure everybody's.
+func (s *session) agree(err *cerr.Error) *cerr.Error {
+	_, verdict := s.agreeAll(err)
+	return verdict
+}
+
+func (s *session) agreeAll(err *cerr.Error) ([]record, *cerr.Error) {
+	var r record
+	fixed(r.Host[:], words(s.ranks[s.rank].Host[:]))
+	r.fail(err)
+	all, e := s.lib.AllGather(s.control, len(s.ranks), r.encode(), s.left())
+	if e != nil {
+		return nil, e
+	}
+	records := decode(all)
+	return records, verdict(records)
+}
+
+// left is what remains of the time of this initialize. Ranks that ran out of it still need a little to agree on that.
+func (s *session) left() int64 {
+	if s.options.TimeoutMS == 0 {
+		return 0
+	}
+	const grace = 5000
+	return max(s.options.TimeoutMS-time.Since(s.begin).Milliseconds(), grace)
+}
+
+// disconnect undoes the device half: in order (finalize, destroy) when all ranks do it, by abort otherwise.
+func (s *session) disconnect(abort bool) *cerr.Error {
+	g := s.gpu
+	if g == nil {
+		return nil
+	}
+	var first *cerr.Error
+	const patience = 30_000
+	if g.comm != nil {
+		if !abort && s.lib.Barrier(s.control, patience) != nil {
+			abort = true
+		}
+		if !g.comm.End(abort, patience) {
+			first = cerr.New(cerr.NCCL, "NCCL did not end the communicator within %d ms; it is left behind", patience)
+		}
+	}
+	if g.client != nil && g.ownsClient {
+		if err := g.client.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	if g.context != nil {
+		g.runtime.Release(g.choice.Ordinal)
+	}
+	s.gpu = nil
+	return first
+}

@@ -1,0 +1,161 @@
+package lifecycle
+
+import (
+	"encoding/binary"
+	"sort"
+	"time"
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/handle"
+	"reactantmpi/nccl"
+)
+
+// parentOf gives the session that a new communicator comes from, and checks that this thread may call MPI.
+func parentOf(word unsafe.Pointer) (*session, *cerr.Error) {
+	process.Lock()
+	defer process.Unlock()
+	c, ok := handle.ByWord(word)
+	if !ok || c.State() != handle.Live {
+		return nil, cerr.New(cerr.Comm, "%#x is not a live communicator", uintptr(word))
+	}
+	s := sessionOf(c)
+	if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Split makes one communicator per colour; ok is false for a rank of negative colour. Collective over the parent.
+func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *cerr.Error) {
+	parent, err := parentOf(word)
+	if err != nil {
+		return c, false, err
+	}
+	steps := timings{last: time.Now()}
+	// Everybody's colour first: it is the proof, within the time, that all have arrived, since MPI's split itself cannot be bounded.
+	wish := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(max(color, -1))), uint32(key))
+	all, err := parent.lib.AllGather(parent.control, len(parent.ranks), wish, parent.options.TimeoutMS)
+	if err != nil {
+		return c, false, err
+	}
+	s := parent.child(members(all, color))
+	if s.user, ok, err = parent.lib.Split(parent.user, color, key); err != nil {
+		return c, false, err
+	}
+	start := nccl.Start{Color: color, Key: key}
+	if parent.gpu != nil && parent.gpu.nccl.CanSplit() {
+		start.Parent = parent.gpu.comm
+	}
+	if !ok {
+		if start.Parent != nil {
+			// NCCL's split is collective over the parent: a rank that is not in any part must take part in it.
+			_, err = nccl.Start{Lib: parent.gpu.nccl, Runtime: parent.gpu.runtime, Context: parent.gpu.context, Ordinal: parent.gpu.choice.Ordinal,
+				Parent: start.Parent, Color: -1, TimeoutMS: parent.options.TimeoutMS}.Run()
+		}
+		return c, false, err
+	}
+	c, err = s.finish(start, &steps)
+	return c, err == nil, err
+}
+
+// members are the parent's ranks of one colour, in the order that MPI gives them: by key, then by rank.
+func members(all [][]byte, color int) []int {
+	var out []int
+	keys := make([]int, len(all))
+	for rank, b := range all {
+		keys[rank] = int(int32(binary.NativeEndian.Uint32(b[4:])))
+		if color >= 0 && int(int32(binary.NativeEndian.Uint32(b))) == color {
+			out = append(out, rank)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return keys[out[i]] < keys[out[j]] })
+	return out
+}
+
+// createTag keeps the messages of MPI_Comm_create_group apart from others on the parent's control communicator.
+const createTag = 2
+
+// Create makes a communicator of the listed ranks, which alone call it.
+func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
+	var none handle.Comm
+	parent, err := parentOf(word)
+	if err != nil {
+		return none, err
+	}
+	seen := map[int]bool{}
+	for _, r := range ranks {
+		switch {
+		case r < 0 || r >= len(parent.ranks):
+			return none, cerr.New(cerr.Rank, "rank %d is outside the communicator's ranks 0 to %d", r, len(parent.ranks)-1)
+		case seen[r]:
+			return none, cerr.New(cerr.Rank, "rank %d is listed twice", r)
+		}
+		seen[r] = true
+	}
+	if !seen[parent.rank] {
+		return none, cerr.New(cerr.Argument, "this rank (%d) is not in the list; only the listed ranks call", parent.rank)
+	}
+	steps := timings{last: time.Now()}
+	s := parent.child(ranks)
+	if s.user, err = parent.lib.CreateGroup(parent.control, ranks, createTag); err != nil {
+		return none, err
+	}
+	return s.finish(nccl.Start{}, &steps)
+}
+
+// child is a session over some of the parent's ranks, on the same devices.
+func (s *session) child(ranks []int) *session {
+	c := &session{lib: s.lib, refs: 1, options: s.options, begin: time.Now(), why: s.why, parentGPU: s.gpu}
+	for i, r := range ranks {
+		c.ranks = append(c.ranks, s.ranks[r])
+		c.devices = append(c.devices, s.devices[r])
+		if r == s.rank {
+			c.rank = i
+		}
+	}
+	return c
+}
+
+// finish makes what is left of a child once its MPI communicator is there.
+func (s *session) finish(start nccl.Start, steps *timings) (handle.Comm, *cerr.Error) {
+	var err *cerr.Error
+	if s.control, err = s.lib.Dup(s.user, s.options.TimeoutMS); err != nil {
+		return handle.Comm{}, err
+	}
+	steps.mark("communicators")
+	if s.parentGPU != nil {
+		if err := s.inherit(start); err != nil {
+			return handle.Comm{}, s.undo(err)
+		}
+		steps.mark("NCCL")
+	}
+	id, err := s.agreeID()
+	if err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	steps.mark("id")
+	s.steps = *steps
+	return s.publish(id), nil
+}
+
+// inherit makes the device half on the parent's device: from its NCCL communicator if start says so, else from a new id.
+func (s *session) inherit(start nccl.Start) *cerr.Error {
+	g := *s.parentGPU
+	g.comm = nil
+	// A context of its own, so that parent and child may end in either order; the client stays the parent's.
+	g.context = nil
+	g.ownsClient = false
+	s.gpu = &g
+	if err := s.agree(s.bindDevice()); err != nil {
+		return err
+	}
+	if start.Parent == nil {
+		id, err := s.shareID()
+		if err != nil {
+			return err
+		}
+		start.ID = id
+	}
+	return s.startNCCL(start)
+}

@@ -1,0 +1,137 @@
+package mpi
+
+/*
+#include <stdlib.h>
+#include "mpi/shims.h"
+
+static int (*notice_function(void))(void *) { return rmpi_noticed; }
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"reactantmpi/internal/cerr"
+)
+
+// Bcast gives the root's bytes to every rank of a communicator of ours, waiting at most the given time.
+func (l *Library) Bcast(comm uint64, root int, data []byte, timeoutMS int64) *cerr.Error {
+	p := newPending(len(data))
+	memory := unsafe.Slice((*byte)(p.data), len(data))
+	copy(memory, data)
+	if rc := C.do_ibcast(l.c, p.data, C.int(len(data)), C.int(root), C.uint64_t(comm), p.request); rc != 0 {
+		p.free()
+		return l.Error("MPI_Ibcast", rc)
+	}
+	if err := l.wait(p, "MPI_Ibcast", timeoutMS); err != nil {
+		return p.failed(err)
+	}
+	copy(data, memory)
+	p.free()
+	return nil
+}
+
+// Barrier returns when every rank has called, waiting at most the given time.
+func (l *Library) Barrier(comm uint64, timeoutMS int64) *cerr.Error {
+	p := newPending(0)
+	if rc := C.do_ibarrier(l.c, C.uint64_t(comm), p.request); rc != 0 {
+		p.free()
+		return l.Error("MPI_Ibarrier", rc)
+	}
+	if err := l.wait(p, "MPI_Ibarrier", timeoutMS); err != nil {
+		return p.failed(err)
+	}
+	p.free()
+	return nil
+}
+
+// failed frees the memory of an operation that has ended with an error; after a timeout MPI may still write to it.
+func (p pending) failed(err *cerr.Error) *cerr.Error {
+	if err.Code != cerr.Timeout {
+		p.free()
+	}
+	return err
+}
+
+// Notice lets waits that MPI knows nothing of end early: a rank that fails sends every other one an empty message, and who waits looks
+// for it. Tag and communicator are the library's own.
+type Notice struct {
+	lib  *Library
+	c    *C.struct_rmpi_notice
+	comm uint64
+	tag  int
+}
+
+// NewNotice prepares one round of notices.
+func (l *Library) NewNotice(comm uint64, tag int) *Notice {
+	c := (*C.struct_rmpi_notice)(C.calloc(1, C.sizeof_struct_rmpi_notice))
+	c.mpi, c.comm, c.tag = l.c, C.uint64_t(comm), C.int(tag)
+	return &Notice{l, c, comm, tag}
+}
+
+// Poke is the C function that tells whether a notice has arrived, and its argument.
+func (n *Notice) Poke() (function, arg unsafe.Pointer) {
+	return unsafe.Pointer(C.notice_function()), unsafe.Pointer(n.c)
+}
+
+// Send tells every other rank that this one has failed. The messages are empty, so MPI sends them at once.
+func (n *Notice) Send(rank, size int) *cerr.Error {
+	for peer := range size {
+		if peer == rank {
+			continue
+		}
+		p := newPending(0)
+		if rc := C.do_isend_empty(n.lib.c, C.uint64_t(n.comm), C.int(peer), C.int(n.tag), p.request); rc != 0 {
+			p.free()
+			return n.lib.Error("MPI_Isend", rc)
+		}
+		if err := n.lib.wait(p, "MPI_Isend", 10_000); err != nil {
+			return p.failed(err)
+		}
+		p.free()
+	}
+	return nil
+}
+
+// Close takes the notices of the ranks that failed off the communicator, so that none is met in a later round.
+func (n *Notice) Close(rank int, failed []int) {
+	for _, peer := range failed {
+		if peer != rank {
+			C.do_recv_empty(n.lib.c, C.uint64_t(n.comm), C.int(peer), C.int(n.tag))
+		}
+	}
+	C.free(unsafe.Pointer(n.c))
+}
+
+// Split makes one communicator per colour, ranks by key; a negative colour takes part and gets none (ok false). Collective: the caller
+// knows that every rank has arrived.
+func (l *Library) Split(comm uint64, color, key int) (out uint64, ok bool, err *cerr.Error) {
+	var word C.uint64_t
+	if rc := C.do_comm_split(l.c, C.uint64_t(comm), C.int(color), C.int(key), &word); rc != 0 {
+		return 0, false, l.Error("MPI_Comm_split", rc)
+	}
+	if color < 0 {
+		return 0, false, nil
+	}
+	if rc := C.do_errors_return(l.c, word); rc != 0 {
+		return 0, false, l.Error("MPI_Comm_set_errhandler", rc)
+	}
+	return uint64(word), true, nil
+}
+
+// CreateGroup makes a communicator of the listed ranks, in the order of the list; called by them only.
+func (l *Library) CreateGroup(comm uint64, ranks []int, tag int) (uint64, *cerr.Error) {
+	list := (*C.int)(C.calloc(C.size_t(len(ranks)), C.sizeof_int))
+	defer C.free(unsafe.Pointer(list))
+	for i, r := range ranks {
+		unsafe.Slice(list, len(ranks))[i] = C.int(r)
+	}
+	var word C.uint64_t
+	if rc := C.do_comm_create_group(l.c, C.uint64_t(comm), C.int(len(ranks)), list, C.int(tag), &word); rc != 0 {
+		return 0, l.Error("MPI_Comm_create_group", rc)
+	}
+	if rc := C.do_errors_return(l.c, word); rc != 0 {
+		return 0, l.Error("MPI_Comm_set_errhandler", rc)
+	}
+	return uint64(word), nil
+}
