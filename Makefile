@@ -24,6 +24,7 @@ PANIC   := build/test/libreactant_mpi_panic.so
 # ---- the library ------------------------------------------------------------------------------------------------------------
 
 export CGO_ENABLED := 1
+GO_TREES   := $(wildcard capi lifecycle mpi node nccl client ffi internal)
 # No warnings here: they would hit the runtime itself, which compiles with -Werror. tests/gates/clint has them.
 # initial-exec: a Go library has static thread-local storage anyhow, and this needs no call into the loader.
 # The go command does not see files that are included from another folder, or that end in .inc: their sum tells it to recompile.
@@ -32,7 +33,6 @@ export CGO_CFLAGS := -O2 -g -ftls-model=initial-exec -DREACTANT_MPI_INCLUDED_SUM
 # No stamp of the working tree: the same source gives the same bytes.
 export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 
-GO_TREES   := $(wildcard capi lifecycle mpi node nccl client ffi internal)
 GO_SOURCES := go.mod go.sum $(shell find $(GO_TREES) -path internal/gen -prune -o \
 	-type f -name '*.*' -not -name '*_test.go' -not -name symbols.txt -print)
 
@@ -77,6 +77,8 @@ build/tests/fake/lib%.so: tests/fake/%.c $(wildcard tests/fake/*.h)
 build/%: %.c $(HEADER) $(wildcard tests/c/*.h tests/bench/*.h) | $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LINK)
+
+include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk
 
 # ---- Python and the MPIs ----------------------------------------------------------------------------------------------------
 
@@ -125,7 +127,7 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 		$(PY) tests/launch -n $$n --mpi $$mpi -- $$program; \
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
-test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(EXAMPLES) $(DEV) $(MPIS)
+test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS)
 
 GATES      := header symbols elf imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel

@@ -26,7 +26,7 @@ int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
     const struct rmpi_mpi *m = c->mpi;
     int flag = 0;
     if (c->modes & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) {
-        rmpi_comms_all_become(RMPI_ENDED);
+        rmpi_mpi_ends();
         return rmpi_bad_comm(rmpi_rows[a->row].name, c);
     }
     if (c->modes & RMPI_MAIN_THREAD && (m->control->is_thread_main(m, &flag) != 0 || !flag))

@@ -1,10 +1,9 @@
 /*
  * Device calls of the table: check, then NCCL on the caller's stream. They enqueue and return; nothing here waits for the device.
  */
-#include "capi/call.h"
+#include "capi/device.h"
 #include "capi/types.h"
 #include "internal/table/shapes.h"
-#include "nccl/stream.h"
 
 #define FAIL(code, ...) return rmpi_call_failed(c, REACTANT_MPI_ERR_##code, name, __VA_ARGS__)
 
@@ -93,26 +92,41 @@ static int check(const char *name, const struct rmpi_row *row, struct rmpi_comm 
     return check_count(name, row, c, a);
 }
 
-static int on_stream(uint32_t id, const char *name, const void *word, struct rmpi_call *a, void *stream)
+struct rmpi_comm *rmpi_device_comm(const char *name, const void *word, int *rc)
 {
-    const struct rmpi_row *row = &rmpi_rows[id];
     struct rmpi_comm *c = rmpi_comm_live(word);
-    char text[RMPI_NCCL_TEXT];
-    int rc;
+    *rc = 0;
     if (unlikely(!c))
-        return rmpi_bad_comm(name, word);
-    if (unlikely(!c->device))
-        FAIL(NO_DEVICE, "a host communicator cannot take device buffers; reactant_mpi_describe says why it has no GPU");
-    if (unlikely(c->modes & RMPI_DEVICE_FAILED))
-        FAIL(NCCL, "an earlier failure ended device calls on this communicator: %s", c->error_text ? c->error_text : "");
-    a->row = id;
-    a->stream = stream;
-    if (unlikely(rc = check(name, row, c, a)))
-        return rc;
-    if (likely((rc = rmpi_stream_run(c, a)) == 0))
+        *rc = rmpi_bad_comm(name, word);
+    else if (unlikely(!c->device))
+        *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_NO_DEVICE, name,
+                               "a host communicator cannot take device buffers; reactant_mpi_describe says why it has no GPU");
+    else if (unlikely(c->modes & RMPI_DEVICE_FAILED))
+        *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "an earlier failure ended device calls on this communicator: %s",
+                               c->error_text ? c->error_text : "");
+    return *rc == 0 ? c : NULL;
+}
+
+int rmpi_device_result(const char *name, struct rmpi_comm *c, int rc)
+{
+    char text[RMPI_NCCL_TEXT];
+    if (likely(rc == 0))
         return 0;
     rmpi_nccl_text(c->device->nccl, rc, text);
     FAIL(NCCL, "%s; NCCL %s", text, c->device->nccl->path);
+}
+
+static int on_stream(uint32_t id, const char *name, const void *word, struct rmpi_call *a, void *stream)
+{
+    int rc;
+    struct rmpi_comm *c = rmpi_device_comm(name, word, &rc);
+    if (unlikely(!c))
+        return rc;
+    a->row = id;
+    a->stream = stream;
+    if (unlikely(rc = check(name, &rmpi_rows[id], c, a)))
+        return rc;
+    return rmpi_device_result(name, c, rmpi_stream_run(c, a));
 }
 
 #define STREAM_COLLECTIVE(name, shape)                                                    \

@@ -405,6 +405,27 @@ int reactant_mpi_recv_stream(void *buf, size_t count, int type, int source, reac
 int reactant_mpi_sendrecv_stream(const void *send, size_t send_count, int dest, void *recv, size_t recv_count, int source, int type,
                                  reactant_mpi_comm *comm, void *stream);
 
+/*
+ * Blocks of different sizes: counts and displs (elements, from the start of the buffer) have one entry per rank. Built from NCCL's
+ * messages and reduces in one group. In place: IN_PLACE, or the own block where it belongs (allgatherv, gatherv and scatterv at the root).
+ */
+int reactant_mpi_allgatherv_stream(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                                   reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_gatherv_stream(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                                int root, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_scatterv_stream(const void *send, const size_t *counts, const size_t *displs, void *recv, size_t count, int type,
+                                 int root, reactant_mpi_comm *comm, void *stream);
+int reactant_mpi_alltoallv_stream(const void *send, const size_t *send_counts, const size_t *send_displs, void *recv,
+                                  const size_t *recv_counts, const size_t *recv_displs, int type, reactant_mpi_comm *comm,
+                                  void *stream);
+/* recv = this rank's block (counts[rank] elements) of the op over the ranks' send (all blocks, one after the other). */
+int reactant_mpi_reduce_scatterv_stream(const void *send, void *recv, const size_t *counts, int type, int op,
+                                        reactant_mpi_comm *comm, void *stream);
+
+/* XLA's collective-permute: send goes to each of n_dests ranks, recv comes from source, and is zeros if source is PROC_NULL. */
+int reactant_mpi_permute_stream(const void *send, void *recv, size_t count, int type, int source, int n_dests, const int *dests,
+                                reactant_mpi_comm *comm, void *stream);
+
 /* Calls between start and end are handed to NCCL together, as one (NCCL guide: Group Calls). Per thread; nests. Errors: 20, 61, 69. */
 int reactant_mpi_group_start(void);
 int reactant_mpi_group_end(void);

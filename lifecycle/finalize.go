@@ -51,17 +51,20 @@ func FinalizeAll() *cerr.Error {
 
 // end drops one reference, or all of them, and frees the communicator with the last.
 func end(c handle.Comm, all bool) *cerr.Error {
-	s, err := release(c, all)
+	s, over, err := release(c, all)
 	if s == nil || err != nil {
 		return err
 	}
 	// Collective, so not under the lock.
 	if s.gpu != nil {
 		nccl.Unwatch(c.Pointer())
-		if c.DeviceFailed() { // the watcher has aborted it
+		if over || c.DeviceFailed() { // aborted, by the hook on MPI's end or by the watcher
 			s.gpu.comm = nil
 		}
 		err = s.disconnect(false)
+	}
+	if over {
+		return err
 	}
 	for _, comm := range []uint64{s.control, s.user} {
 		if e := s.lib.Free(comm); e != nil && err == nil {
@@ -71,29 +74,26 @@ func end(c handle.Comm, all bool) *cerr.Error {
 	return err
 }
 
-// release marks a communicator dead when its last reference goes; it gives the session if there is something to free in MPI.
-func release(c handle.Comm, all bool) (*session, *cerr.Error) {
+// release marks a communicator dead when its last reference goes, and gives its session then. over: MPI has ended before, so that
+// nothing of it can be freed.
+func release(c handle.Comm, all bool) (s *session, over bool, err *cerr.Error) {
 	process.Lock()
 	defer process.Unlock()
-	s := sessionOf(c)
+	s = sessionOf(c)
 	if s == nil || c.State() == handle.Dead {
-		return nil, nil
+		return nil, false, nil
 	}
-	over := s.lib.Finalized()
-	if !over {
+	if over = s.lib.Finalized(); !over {
 		if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if s.refs--; s.refs > 0 && !all {
-		return nil, nil
+		return nil, over, nil
 	}
 	c.SetState(handle.Dead)
 	forget(c.Session())
-	if over {
-		return nil, nil
-	}
-	return s, nil
+	return s, over, nil
 }
 
 // AbortWorld ends the job through the bound library's world.

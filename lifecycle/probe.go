@@ -25,7 +25,7 @@ type gpus struct {
 func probe(o Options, host string) (device.Rank, gpus) {
 	sys := dl.Host{}
 	r := device.Rank{Host: host, Node: nodeID(host), Machine: hash(bootID()), Want: o.Device, Mode: device.Mode(o.GPU), CPUs: affinity(),
-		Visible: visible(sys.Getenv), MultiRank: sys.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1"}
+		Visible: visible(sys.Lookup), MultiRank: sys.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1"}
 	if o.GPU == GPUOff {
 		return r, gpus{}
 	}
@@ -93,7 +93,7 @@ func describeGPU(r *nccl.Runtime, ordinal int) (device.GPU, *cerr.Error) {
 	if perr != nil {
 		return device.GPU{}, cerr.New(cerr.Driver, "device %d: %s", ordinal, perr)
 	}
-	gpu := device.GPU{UUID: info.UUID, PCI: pci, NUMA: -1, Active: info.Active, MIG: info.MIG}
+	gpu := device.GPU{UUID: info.UUID, PCI: pci, NUMA: -1, Active: info.Active, MIG: info.MIG, ComputeExclusive: info.Exclusive}
 	folder := "/sys/bus/pci/devices/" + pci.String()
 	if n, err := strconv.Atoi(strings.TrimSpace(read(folder + "/numa_node"))); err == nil {
 		gpu.NUMA = int16(n)
@@ -122,11 +122,11 @@ func affinity() device.CPUSet {
 	return out
 }
 
-// visible quotes the variables that hide devices, for messages.
-func visible(getenv func(string) string) string {
+// visible quotes the variables that hide devices, for messages; one that is set to nothing hides all.
+func visible(lookup func(string) (string, bool)) string {
 	var out []string
 	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {
-		if value := getenv(name); value != "" {
+		if value, ok := lookup(name); ok {
 			out = append(out, fmt.Sprintf("%s=%s", name, value))
 		}
 	}

@@ -6,8 +6,7 @@ package mpi
 #include "mpi/shims.h"
 
 // MPI ends under live communicators: their calls must give code 43 instead of reaching a dead MPI.
-static void mpi_ends(void) { rmpi_comms_all_become(RMPI_ENDED); }
-static int do_watch_end(struct rmpi_mpi *m) { return m->control->watch_end(m, mpi_ends); }
+static int do_watch_end(struct rmpi_mpi *m) { return m->control->watch_end(m, rmpi_mpi_ends); }
 */
 import "C"
 

@@ -22,7 +22,7 @@ enum function {
 
 #define CALL(g, name) ((type_of_##name)(g)->function[F_##name])
 
-enum { CUDA_NOT_READY = 600, STREAM_NON_BLOCKING = 1 };
+enum { CUDA_NOT_READY = 600, STREAM_NON_BLOCKING = 1, COMPUTE_MODE = 20, EXCLUSIVE = 1, EXCLUSIVE_PROCESS = 3 };
 
 static int start(struct rmpi_gpu *g)
 {
@@ -43,11 +43,14 @@ static int info(struct rmpi_gpu *g, int ordinal, struct rmpi_gpu_info *out)
 {
     int device, rc = CALL(g, cuDeviceGet)(&device, ordinal);
     unsigned flags = 0;
+    int mode = 0;
     unsigned char whole[16];
     memset(out, 0, sizeof *out);
     if (rc != 0 || (rc = CALL(g, cuDeviceGetPCIBusId)(out->pci, sizeof out->pci, device)) != 0 ||
         (rc = CALL(g, cuDevicePrimaryCtxGetState)(device, &flags, &out->active)) != 0)
         return rc;
+    if (CALL(g, cuDeviceGetAttribute)(&mode, COMPUTE_MODE, device) == 0)
+        out->exclusive = mode == EXCLUSIVE || mode == EXCLUSIVE_PROCESS;
     rc = CALL(g, cuDeviceGetUuid)(whole, device);
     memcpy(out->uuid, whole, sizeof whole);
     /* The newer function tells the instances of one GPU apart. */

@@ -39,6 +39,8 @@ type Info struct {
 	PCI    string
 	Active bool // its primary context is active in this process
 	MIG    bool // an instance of a partitioned GPU
+	// Exclusive: one process at a time.
+	Exclusive bool
 }
 
 // Info asks for one device.
@@ -47,7 +49,7 @@ func (r *Runtime) Info(ordinal int) (Info, *cerr.Error) {
 	if rc := C.gpu_info(r.c, C.int(ordinal), &c); rc != 0 {
 		return Info{}, cerr.New(cerr.Driver, "device %d: %s", ordinal, r.text(int(rc)))
 	}
-	return Info{UUID: *(*[16]byte)(unsafe.Pointer(&c.uuid)), PCI: C.GoString(&c.pci[0]), Active: c.active != 0, MIG: c.mig != 0}, nil
+	return Info{UUID: *(*[16]byte)(unsafe.Pointer(&c.uuid)), PCI: C.GoString(&c.pci[0]), Active: c.active != 0, MIG: c.mig != 0, Exclusive: c.exclusive != 0}, nil
 }
 
 // Retain the primary context of a device; Release gives it back.

@@ -70,6 +70,7 @@ struct rmpi_gpu_info {
     char pci[32];
     int active; /* the primary context is active in this process */
     int mig;
+    int exclusive; /* compute mode: one process at a time */
 };
 
 /* A GPU runtime: the CUDA driver API or HIP. All functions return the runtime's own code, 0 = fine. */

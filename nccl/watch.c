@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PERIOD_MS = 200, ABORT_MS = 10000 };
+enum { PERIOD_MS = 200, ABORT_MS = 10000, END_MS = 2000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -82,6 +82,18 @@ static int start(void)
     return rc;
 }
 
+/* MPI ends while communicators live: nobody will finalize them in order any more. Abort each within a short time; the handle already
+ * answers 43. */
+static void mpi_ends(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        rmpi_nccl_end(watched[i]->device, 1, END_MS);
+    count = 0;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
 int rmpi_watch_add(struct rmpi_comm *c)
 {
     int rc = 0;
@@ -96,6 +108,7 @@ int rmpi_watch_add(struct rmpi_comm *c)
         room += 16;
     }
     watched[count++] = c;
+    rmpi_when_mpi_ends(mpi_ends);
     if (!running && (rc = start()) == 0)
         running = 1;
     pthread_mutex_unlock(&lock);

@@ -114,10 +114,17 @@ func (Host) Loaded() []string {
 }
 
 // Getenv reads C's environment.
-func (Host) Getenv(name string) string {
+func (h Host) Getenv(name string) string {
+	value, _ := h.Lookup(name)
+	return value
+}
+
+// Lookup tells an empty variable from none.
+func (Host) Lookup(name string) (value string, ok bool) {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
-	return C.GoString(C.getenv(s))
+	v := C.getenv(s)
+	return C.GoString(v), v != nil
 }
 
 // SetDefault changes C's environment.

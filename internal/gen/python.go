@@ -13,21 +13,22 @@ var pythonTemplate string
 
 // C types as ctypes sees them. Handles, structs and callbacks of the header are added by pythonTypes.
 var ctypes = map[string]string{
-	"void":         "None",
-	"int":          "c_int",
-	"int32_t":      "c_int32",
-	"int64_t":      "c_int64",
-	"uint32_t":     "c_uint32",
-	"uint64_t":     "c_uint64",
-	"size_t":       "c_size_t",
-	"double":       "c_double",
-	"uintptr_t":    "c_size_t",
-	"void *":       "c_void_p",
-	"const void *": "c_void_p",
-	"char *":       "c_char_p",
-	"const char *": "c_char_p",
-	"int *":        "POINTER(c_int)",
-	"const int *":  "POINTER(c_int)",
+	"void":           "None",
+	"int":            "c_int",
+	"int32_t":        "c_int32",
+	"int64_t":        "c_int64",
+	"uint32_t":       "c_uint32",
+	"uint64_t":       "c_uint64",
+	"size_t":         "c_size_t",
+	"double":         "c_double",
+	"uintptr_t":      "c_size_t",
+	"void *":         "c_void_p",
+	"const void *":   "c_void_p",
+	"char *":         "c_char_p",
+	"const char *":   "c_char_p",
+	"const size_t *": "POINTER(c_size_t)",
+	"int *":          "POINTER(c_int)",
+	"const int *":    "POINTER(c_int)",
 }
 
 func pythonTypes(h *Header) map[string]string {

@@ -52,6 +52,21 @@ void rmpi_comms_all_become(uint32_t state)
     }
 }
 
+static void (*at_end)(void);
+
+void rmpi_when_mpi_ends(void (*also)(void))
+{
+    __atomic_store_n(&at_end, also, __ATOMIC_RELEASE);
+}
+
+void rmpi_mpi_ends(void)
+{
+    void (*also)(void) = __atomic_load_n(&at_end, __ATOMIC_ACQUIRE);
+    rmpi_comms_all_become(RMPI_ENDED);
+    if (also)
+        also();
+}
+
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text)
 {
     int32_t none = 0;

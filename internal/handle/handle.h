@@ -101,6 +101,9 @@ void rmpi_comm_publish(struct rmpi_comm *c);
 void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state);
 /* Every live communicator gets `state`: MPI has ended, or this is a forked child. */
 void rmpi_comms_all_become(uint32_t state);
+/* MPI ends: live communicators become RMPI_ENDED, then whoever has more to end is called (nccl/watch.c). No Go. */
+void rmpi_mpi_ends(void);
+void rmpi_when_mpi_ends(void (*also)(void));
 
 /* First error wins; text is copied. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);

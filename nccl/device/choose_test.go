@@ -350,6 +350,7 @@ func TestNobody(t *testing.T) {
 	require.Empty(t, list)
 	require.Nil(t, problem)
 	require.False(t, HostOnly(list))
+	require.EqualError(t, &Problem{NoDevice, "none"}, "none (code 61)")
 }
 
 // Every failing rank is named on a large job too, and the text stays readable.

@@ -107,7 +107,8 @@ type seats struct {
 func (g *group) solve(how seats) (ordinals, short []int) {
 	wishes, room := make([][]int, len(g.ranks)), make([]int, len(g.gpu))
 	for d, gpu := range g.gpu {
-		if room[d] = how.room; gpu.ComputeExclusive {
+		room[d] = how.room
+		if gpu.ComputeExclusive {
 			room[d] = 1
 		}
 	}
@@ -115,26 +116,25 @@ func (g *group) solve(how seats) (ordinals, short []int) {
 		room = slices.Repeat([]int{how.room}, g.boards)
 	}
 	seat := func(i, o int) int {
-		if d := g.device[i][o]; !how.boards {
-			return d
-		} else {
-			return g.board[d]
+		if how.boards {
+			return g.board[g.device[i][o]]
 		}
+		return g.device[i][o]
 	}
 	demand := make([]int, len(room))
 	for i := range g.ranks {
-		switch o := g.forced[i]; {
-		case o >= 0 && !how.free:
+		if o := g.forced[i]; o >= 0 && !how.free {
 			s := seat(i, o)
 			wishes[i] = []int{s}
-			if demand[s]++; how.room > 1 { // who names a device by himself may share an exclusive one: MPS makes that work
+			demand[s]++
+			if how.room > 1 { // a named device may be shared even if it is exclusive: MPS makes that work
 				room[s] = max(room[s], demand[s])
 			}
-		default:
-			for o := range g.device[i] {
-				if !how.near || g.near(i, o) {
-					wishes[i] = append(wishes[i], seat(i, o))
-				}
+			continue
+		}
+		for o := range g.device[i] {
+			if !how.near || g.near(i, o) {
+				wishes[i] = append(wishes[i], seat(i, o))
 			}
 		}
 	}

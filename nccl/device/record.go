@@ -1,10 +1,10 @@
 package device
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -76,95 +76,106 @@ const (
 	gpuExclude = 4
 )
 
-// wireGPU is a GPU on the wire. Its CPUs are a place in the record's table of sets, from 1: the record stays 3.5 KB instead of 10.
-type wireGPU struct {
-	UUID                  UUID
-	Domain                uint32
-	Bus, Device, Function uint8
-	Flags                 uint8
-	NUMA                  int16
-	Set                   uint8
-}
+// The layout, little-endian:
+//
+//	magic 4, vendor 1, mode 1, flags 1, devices 1, driver 4, NCCL 4, want 4, code 4, node 8, machine 8,
+//	CPUs 128, 8 sets of local CPUs of 128 each, 64 devices of 27 each, host 64, visible 192, text 320
+//
+// and a device: UUID 16, PCI domain 4, bus 1, device 1, function 1, flags 1, NUMA 2, set 1. Its local CPUs are a place in the table of sets,
+// from 1, 0 = unknown: so a record takes 3.5 KB instead of 12.
+const (
+	headSize = 40
+	setSize  = MaxCPUs / 8
+	gpuSize  = 27
+	gpusAt   = headSize + setSize + maxSets*setSize
+	hostAt   = gpusAt + MaxGPUs*gpuSize
 
-type wireRank struct {
-	Magic                      uint32
-	Vendor, Mode, Flags, Count uint8
-	Driver, NCCL, Want, Code   int32
-	Node, Machine              uint64
-	CPUs                       CPUSet
-	Sets                       [maxSets]CPUSet
-	GPUs                       [MaxGPUs]wireGPU
-	Host                       [hostSize]byte
-	Visible                    [visSize]byte
-	Text                       [textSize]byte
-}
+	// Size of every encoded record.
+	Size = hostAt + hostSize + visSize + textSize
+)
 
-// Size of every encoded record.
-var Size = binary.Size(wireRank{})
+var wire = binary.LittleEndian
 
 // Encode writes the record in its fixed size.
 func Encode(r Rank) []byte {
-	w := wireRank{Magic: wireMagic, Vendor: uint8(r.Vendor), Mode: uint8(r.Mode), Count: uint8(min(len(r.GPUs), MaxGPUs)),
-		Driver: int32(r.Driver), NCCL: int32(r.NCCL), Want: int32(r.Want), Code: r.Code, Node: r.Node, Machine: r.Machine, CPUs: r.CPUs,
-		Flags: bit(r.MultiRank, flagMulti)}
-	sets := 0
-	for i, g := range r.GPUs[:w.Count] {
-		w.GPUs[i] = wireGPU{UUID: g.UUID, Domain: g.PCI.Domain, Bus: g.PCI.Bus, Device: g.PCI.Device, Function: g.PCI.Function, NUMA: g.NUMA}
-		w.GPUs[i].Flags = bit(g.Active, gpuActive) | bit(g.MIG, gpuMIG) | bit(g.ComputeExclusive, gpuExclude)
-		if g.LocalCPUs.Empty() {
-			continue
-		}
-		at := 0
-		for at < sets && w.Sets[at] != g.LocalCPUs {
-			at++
-		}
-		if at == sets && sets < maxSets {
-			w.Sets[sets] = g.LocalCPUs
-			sets++
-		}
-		if at < sets {
-			w.GPUs[i].Set = uint8(at + 1)
+	gpus := r.GPUs[:min(len(r.GPUs), MaxGPUs)]
+	b := make([]byte, 0, Size)
+	b = wire.AppendUint32(b, wireMagic)
+	b = append(b, byte(r.Vendor), byte(r.Mode), bit(r.MultiRank, flagMulti), byte(len(gpus)))
+	for _, v := range []int32{int32(r.Driver), int32(r.NCCL), int32(r.Want), r.Code} {
+		b = wire.AppendUint32(b, uint32(v))
+	}
+	b = wire.AppendUint64(b, r.Node)
+	b = wire.AppendUint64(b, r.Machine)
+	b = appendCPUs(b, r.CPUs)
+	var sets []CPUSet
+	for _, g := range gpus {
+		if !g.LocalCPUs.Empty() && len(sets) < maxSets && !slices.Contains(sets, g.LocalCPUs) {
+			sets = append(sets, g.LocalCPUs)
+			b = appendCPUs(b, g.LocalCPUs)
 		}
 	}
-	put(w.Host[:], r.Host)
-	put(w.Visible[:], r.Visible)
-	put(w.Text[:], r.Text)
-	var out bytes.Buffer
-	// A fixed-size struct into a buffer: cannot fail.
-	_ = binary.Write(&out, binary.LittleEndian, &w)
-	return out.Bytes()
+	b = b[:gpusAt] // zero from make
+	for _, g := range gpus {
+		b = append(b, g.UUID[:]...)
+		b = wire.AppendUint32(b, g.PCI.Domain)
+		b = append(b, g.PCI.Bus, g.PCI.Device, g.PCI.Function, bit(g.Active, gpuActive)|bit(g.MIG, gpuMIG)|bit(g.ComputeExclusive, gpuExclude))
+		b = wire.AppendUint16(b, uint16(g.NUMA))
+		b = append(b, byte(slices.Index(sets, g.LocalCPUs)+1))
+	}
+	b = b[:Size]
+	put(b[hostAt:][:hostSize], r.Host)
+	put(b[hostAt+hostSize:][:visSize], r.Visible)
+	put(b[hostAt+hostSize+visSize:], r.Text)
+	return b
+}
+
+func appendCPUs(b []byte, s CPUSet) []byte {
+	for _, word := range s {
+		b = wire.AppendUint64(b, word)
+	}
+	return b
 }
 
 // Decode reads a record. The bytes may be anything: what it returns without error is a record that Encode keeps as it is.
 func Decode(b []byte) (Rank, error) {
-	var w wireRank
 	if len(b) != Size {
 		return Rank{}, fmt.Errorf("a device record of %d bytes instead of %d: the ranks run different versions of this library", len(b), Size)
 	}
-	if _, err := binary.Decode(b, binary.LittleEndian, &w); err != nil {
-		return Rank{}, err
+	if magic := wire.Uint32(b); magic != wireMagic {
+		return Rank{}, fmt.Errorf("a device record of layout %#x instead of %#x: the ranks run different versions of this library", magic, uint32(wireMagic))
 	}
-	if w.Magic != wireMagic {
-		return Rank{}, fmt.Errorf("a device record of layout %#x instead of %#x: the ranks run different versions of this library", w.Magic, uint32(wireMagic))
-	}
-	if w.Vendor > uint8(HIP) || w.Mode > uint8(Required) || w.Count > MaxGPUs {
+	number := func(at int) int { return int(int32(wire.Uint32(b[at:]))) }
+	r := Rank{Vendor: Vendor(b[4]), Mode: Mode(b[5]), MultiRank: b[6]&flagMulti != 0,
+		Driver: number(8), NCCL: number(12), Want: number(16), Code: int32(number(20)), Node: wire.Uint64(b[24:]), Machine: wire.Uint64(b[32:]),
+		CPUs: readCPUs(b[headSize:]),
+		Host: get(b[hostAt:][:hostSize]), Visible: get(b[hostAt+hostSize:][:visSize]), Text: get(b[hostAt+hostSize+visSize:])}
+	count := int(b[7])
+	if r.Vendor > HIP || r.Mode > Required || count > MaxGPUs {
 		return Rank{}, errors.New("a device record holds values that no rank sends")
 	}
-	r := Rank{Host: get(w.Host[:]), Node: w.Node, Machine: w.Machine, CPUs: w.CPUs, Visible: get(w.Visible[:]), Vendor: Vendor(w.Vendor),
-		Driver: int(w.Driver), NCCL: int(w.NCCL), Want: int(w.Want), Mode: Mode(w.Mode), MultiRank: w.Flags&flagMulti != 0,
-		Code: w.Code, Text: get(w.Text[:])}
-	for _, g := range w.GPUs[:w.Count] {
-		if g.Set > maxSets {
+	if count > 0 {
+		r.GPUs = make([]GPU, count)
+	}
+	for i := range r.GPUs {
+		w := b[gpusAt+i*gpuSize:][:gpuSize]
+		r.GPUs[i] = GPU{UUID: UUID(w[:16]), PCI: PCI{wire.Uint32(w[16:]), w[20], w[21], w[22]}, NUMA: int16(wire.Uint16(w[24:])),
+			Active: w[23]&gpuActive != 0, MIG: w[23]&gpuMIG != 0, ComputeExclusive: w[23]&gpuExclude != 0}
+		switch set := int(w[26]); {
+		case set > maxSets:
 			return Rank{}, errors.New("a device record names a CPU set that it does not hold")
+		case set > 0:
+			r.GPUs[i].LocalCPUs = readCPUs(b[headSize+set*setSize:])
 		}
-		gpu := GPU{UUID: g.UUID, PCI: PCI{g.Domain, g.Bus, g.Device, g.Function}, NUMA: g.NUMA,
-			Active: g.Flags&gpuActive != 0, MIG: g.Flags&gpuMIG != 0, ComputeExclusive: g.Flags&gpuExclude != 0}
-		if g.Set > 0 {
-			gpu.LocalCPUs = w.Sets[g.Set-1]
-		}
-		r.GPUs = append(r.GPUs, gpu)
 	}
 	return r, nil
+}
+
+func readCPUs(b []byte) (s CPUSet) {
+	for i := range s {
+		s[i] = wire.Uint64(b[i*8:])
+	}
+	return s
 }
 
 func bit(is bool, flag uint8) uint8 {

@@ -51,7 +51,7 @@ func TestOtherRecordsAreRefused(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"nothing": nil, "short": good[:Size-1], "long": append(append([]byte{}, good...), 0), "zero": make([]byte, Size),
 		"layout": changed(good, 0), "vendor": changed(good, 4), "mode": changed(good, 5), "count": changed(good, 7),
-		"CPU set": changed(good, 4+4+16+16+128+maxSets*128+26),
+		"CPU set": changed(good, gpusAt+gpuSize-1),
 	} {
 		_, err := Decode(b)
 		require.Error(t, err, name)
