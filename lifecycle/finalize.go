@@ -58,13 +58,15 @@ func end(c handle.Comm, all bool) *cerr.Error {
 	// Collective, so not under the lock.
 	if s.gpu != nil {
 		nccl.Unwatch(c.Pointer())
-		if over || c.DeviceFailed() { // aborted, by the hook on MPI's end or by the watcher
-			s.gpu.comm = nil
-		}
-		err = s.disconnect(false)
 	}
-	if over {
-		return err
+	switch {
+	case s.gpu != nil && over:
+		s.gpu.comm = nil // aborted by the hook on MPI's end, or out of reach
+		return s.gpu.close(true)
+	case over:
+		return nil
+	case s.gpu != nil:
+		err = s.part(c.DeviceFailed())
 	}
 	for _, comm := range []uint64{s.control, s.user} {
 		if e := s.lib.Free(comm); e != nil && err == nil {

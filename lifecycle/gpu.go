@@ -123,6 +123,10 @@ func (s *session) startNCCL(start nccl.Start) *cerr.Error {
 	start.Poke, start.PokeArg = notice.Poke()
 	var err *cerr.Error
 	s.gpu.comm, err = start.Run()
+	if err != nil && (err.Code == nccl.Stopped || err.Code == cerr.Timeout) {
+		// A thread is still in NCCL, on this context: it must stay.
+		s.gpu.context = nil
+	}
 	if err != nil && err.Code != nccl.Stopped {
 		if e := notice.Send(s.rank, len(s.ranks)); e != nil {
 			return e
@@ -169,30 +173,43 @@ func (s *session) left() int64 {
 	return max(s.options.TimeoutMS-time.Since(s.begin).Milliseconds(), grace)
 }
 
-// disconnect undoes the device half: in order (finalize, destroy) when all ranks do it, by abort otherwise.
-func (s *session) disconnect(abort bool) *cerr.Error {
+// patience bounds each wait of an ending.
+const patience = 30_000
+
+// disconnect undoes the device half on this rank alone: abort, not finalize.
+func (s *session) disconnect() *cerr.Error {
 	g := s.gpu
 	if g == nil {
 		return nil
 	}
+	return g.close(true)
+}
+
+// part ends the device half of a communicator in order, which all its ranks do together: finalize, destroy; or abort, where any of them
+// failed or does not come.
+func (s *session) part(failed bool) *cerr.Error {
+	n := 0
+	if failed {
+		s.gpu.comm = nil // the watcher has aborted it
+		n = 1
+	}
+	n, err := s.most(n, patience)
+	return s.gpu.close(err != nil || n > 0)
+}
+
+// close ends what is there: communicator, client, context.
+func (g *gpuSide) close(abort bool) *cerr.Error {
 	var first *cerr.Error
-	const patience = 30_000
-	if g.comm != nil {
-		if !abort && s.lib.Barrier(s.control, patience) != nil {
-			abort = true
-		}
-		if !g.comm.End(abort, patience) {
-			first = cerr.New(cerr.NCCL, "NCCL did not end the communicator within %d ms; it is left behind", patience)
-		}
+	if g.comm != nil && !g.comm.End(abort, patience) {
+		first = cerr.New(cerr.NCCL, "NCCL did not end the communicator within %d ms; it is left behind", patience)
 	}
 	if g.client != nil && g.ownsClient {
 		if err := g.client.Close(); err != nil && first == nil {
 			first = err
 		}
 	}
-	if g.context != nil {
+	if g.context != nil && first == nil {
 		g.runtime.Release(g.choice.Ordinal)
 	}
-	s.gpu = nil
 	return first
 }

@@ -169,7 +169,7 @@ func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 func (s *session) agreeID() (int, *cerr.Error) {
 	propose := handle.Next()
 	for round := 0; ; round++ {
-		id, err := s.most(propose)
+		id, err := s.most(propose, s.options.TimeoutMS)
 		if err != nil {
 			return 0, err
 		}
@@ -180,7 +180,7 @@ func (s *session) agreeID() (int, *cerr.Error) {
 		if !claimed {
 			failed = 1
 		}
-		if failed, err = s.most(failed); err == nil && failed == 0 {
+		if failed, err = s.most(failed, s.options.TimeoutMS); err == nil && failed == 0 {
 			return id, nil
 		}
 		if claimed {
@@ -195,8 +195,8 @@ func (s *session) agreeID() (int, *cerr.Error) {
 }
 
 // most is the maximum of a small number over the ranks.
-func (s *session) most(n int) (int, *cerr.Error) {
-	all, err := s.lib.AllGather(s.control, len(s.ranks), binary.NativeEndian.AppendUint32(nil, uint32(n)), s.options.TimeoutMS)
+func (s *session) most(n int, timeoutMS int64) (int, *cerr.Error) {
+	all, err := s.lib.AllGather(s.control, len(s.ranks), binary.NativeEndian.AppendUint32(nil, uint32(n)), timeoutMS)
 	if err != nil {
 		return 0, err
 	}
@@ -208,7 +208,7 @@ func (s *session) most(n int) (int, *cerr.Error) {
 
 // undo gives the duplicates back and passes the reason on. After a timeout they stay: some rank may still be on its way to them.
 func (s *session) undo(reason *cerr.Error) *cerr.Error {
-	if err := s.disconnect(true); err != nil && reason == nil {
+	if err := s.disconnect(); err != nil && reason == nil {
 		reason = err
 	}
 	if reason != nil && reason.Code == cerr.Timeout {
