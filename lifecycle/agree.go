@@ -13,8 +13,10 @@ import (
 
 // record is what each rank tells the others, of fixed size: how it fares, what it uses, where it is.
 type record struct {
-	Code     int32  // of a failure before the ranks met; 0 = fine
-	Known    int32  // id of a live communicator over the same host communicator; 0 = none
+	Code     int32 // of a failure before the ranks met; 0 = fine
+	Known    int32 // id of a live communicator over the same host communicator; 0 = none
+	Devices  int32 // it has something to say about devices: some, a failure, a wish
+	_        int32
 	MaxCount uint64 // option
 	Library  uint64 // hash of ABI family and version
 	Node     uint64 // hash of what ranks of one host share
@@ -145,6 +147,16 @@ func some(list []string) string {
 		return strings.Join(list[:most], "; ") + fmt.Sprintf("; and %d more", len(list)-most)
 	}
 	return strings.Join(list, "; ")
+}
+
+// devices tells whether any rank has something to say about them; if none has, nobody sends its 3.5 KB.
+func devices(all []record) bool {
+	for _, r := range all {
+		if r.Devices != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // known is the id that every rank already has for this host communicator; 0 unless all agree.

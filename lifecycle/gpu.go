@@ -26,7 +26,7 @@ type gpuSide struct {
 const noticeTag = 1
 
 // choose decides which device each rank takes, the same on all of them. Without devices anywhere the communicator is one of the host, and
-// why says so.
+// why says so; the ranks' records have not been exchanged then, and each looks at its own.
 func (s *session) choose(g gpus) *cerr.Error {
 	ranks := make([]device.Rank, len(s.devices))
 	for i, b := range s.devices {
@@ -40,11 +40,12 @@ func (s *session) choose(g gpus) *cerr.Error {
 	if problem != nil {
 		return cerr.New(cerr.Code(problem.Code), "%s", problem.Text)
 	}
-	choice := choices[s.rank]
-	s.why = choice.Reason
-	if !device.HostOnly(choices) {
-		s.gpu = &gpuSide{gpus: g, choice: choice}
+	if device.HostOnly(choices) {
+		s.why = choices[0].Reason
+		return nil
 	}
+	s.why = choices[s.rank].Reason
+	s.gpu = &gpuSide{gpus: g, choice: choices[s.rank]}
 	return nil
 }
 

@@ -132,7 +132,7 @@ func (s *session) duplicate() (err *cerr.Error) {
 	return err
 }
 
-// exchange tells every rank about every other one, its devices included, and reaches the common verdict.
+// exchange tells every rank about every other one and reaches the common verdict; then about their devices, if there is anything to tell.
 func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	rank, size, err := s.lib.RankSize(s.control)
 	if err != nil {
@@ -141,27 +141,32 @@ func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	s.rank = rank
 	name := s.lib.Processor()
 	what := s.lib.Family.String() + ", " + s.lib.Version
-	devices, g := probe(s.options, name)
+	own, g := probe(s.options, name)
 	r := record{
 		Known:    int32(same(s.lib, s.host)),
 		MaxCount: s.options.MaxCount,
 		Library:  hash(what),
 		Node:     nodeID(name),
 	}
+	if len(own.GPUs) > 0 || own.Code != 0 || own.Want != device.Any || own.Mode == device.Required {
+		r.Devices = 1
+	}
 	fixed(r.Host[:], name)
 	fixed(r.MPI[:], what)
 	r.fail(localError)
-	head := r.encode()
-	all, err := s.lib.AllGather(s.control, size, append(head, device.Encode(devices)...), s.options.TimeoutMS)
+	all, err := s.lib.AllGather(s.control, size, r.encode(), s.options.TimeoutMS)
 	if err != nil {
 		return gpus{}, err
 	}
-	s.devices = make([][]byte, size)
-	for i := range all {
-		all[i], s.devices[i] = all[i][:len(head)], all[i][len(head):]
-	}
 	s.ranks = decode(all)
-	return g, judge(s.ranks)
+	if err := judge(s.ranks); err != nil {
+		return g, err
+	}
+	s.devices = [][]byte{device.Encode(own)}
+	if devices(s.ranks) {
+		s.devices, err = s.lib.AllGather(s.control, size, s.devices[0], s.options.TimeoutMS)
+	}
+	return g, err
 }
 
 // agreeID finds a number that is free on every member: the maximum of what they propose, then proof that each could take it, else again

@@ -109,7 +109,9 @@ func (s *session) child(ranks []int) *session {
 	c := &session{lib: s.lib, refs: 1, options: s.options, begin: time.Now(), why: s.why, parentGPU: s.gpu}
 	for i, r := range ranks {
 		c.ranks = append(c.ranks, s.ranks[r])
-		c.devices = append(c.devices, s.devices[r])
+		if len(s.devices) == len(s.ranks) {
+			c.devices = append(c.devices, s.devices[r])
+		}
 		if r == s.rank {
 			c.rank = i
 		}
