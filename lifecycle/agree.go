@@ -2,21 +2,21 @@ package lifecycle
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"os"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"reactantmpi/internal/cerr"
 )
 
 // record is what each rank tells the others, of fixed size: how it fares, what it uses, where it is.
 type record struct {
-	Code     int32 // of a failure before the ranks met; 0 = fine
-	Known    int32 // id of a live communicator over the same host communicator; 0 = none
-	Devices  int32 // it has something to say about devices: some, a failure, a wish
-	_        int32
+	Code     int32  // of a failure before the ranks met; 0 = fine
+	Known    int32  // id of a live communicator over the same host communicator; 0 = none
+	Devices  int32  // it has something to say about devices: some, a failure, a wish
+	Propose  int32  // id for the new communicator
 	MaxCount uint64 // option
 	Library  uint64 // hash of ABI family and version
 	Node     uint64 // hash of what ranks of one host share
@@ -29,12 +29,12 @@ func fixed(b []byte, s string) { copy(b[:len(b)-1], s) }
 
 func words(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
-func (r *record) encode() []byte {
-	var out bytes.Buffer
-	// A fixed-size struct into a buffer: cannot fail.
-	_ = binary.Write(&out, binary.NativeEndian, r)
-	return out.Bytes()
-}
+// The ranks of a job run one binary on one kind of machine: a record travels as it lies in memory, without pointers and padding.
+const recordBytes = int(unsafe.Sizeof(record{}))
+
+func (r *record) bytes() []byte { return (*[recordBytes]byte)(unsafe.Pointer(r))[:] }
+
+func (r *record) encode() []byte { return bytes.Clone(r.bytes()) }
 
 // fail notes a rank's own failure; nil is none.
 func (r *record) fail(err *cerr.Error) {
@@ -47,7 +47,7 @@ func (r *record) fail(err *cerr.Error) {
 func decode(all [][]byte) []record {
 	out := make([]record, len(all))
 	for i, b := range all {
-		_ = binary.Read(bytes.NewReader(b), binary.NativeEndian, &out[i])
+		copy(out[i].bytes(), b)
 	}
 	return out
 }
@@ -61,10 +61,7 @@ func hash(parts ...string) uint64 {
 // nodeID is equal for processes of one host: the kernel's boot and the host's name (MPI's own split by node is wrong on some MPIs).
 func nodeID(host string) uint64 { return hash(bootID(), host) }
 
-func bootID() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return string(id)
-}
+var bootID = sync.OnceValue(func() string { return read("/proc/sys/kernel/random/boot_id") })
 
 // verdict is what all ranks make of their failures: nil, or one code and the texts of all that failed. A rank that only waited for
 // others (timeout, notice of a failure) is not the reason while another names one.
@@ -157,6 +154,15 @@ func devices(all []record) bool {
 		}
 	}
 	return false
+}
+
+// proposed is the id that all try first.
+func proposed(all []record) int {
+	id := 0
+	for _, r := range all {
+		id = max(id, int(r.Propose))
+	}
+	return id
 }
 
 // known is the id that every rank already has for this host communicator; 0 unless all agree.

@@ -96,7 +96,7 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 	if err := s.connect(&steps); err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
-	id, err := s.agreeID()
+	id, err := s.agreeID(proposed(s.ranks))
 	if err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
@@ -144,6 +144,7 @@ func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	own, g := probe(s.options, name)
 	r := record{
 		Known:    int32(same(s.lib, s.host)),
+		Propose:  int32(handle.Next()),
 		MaxCount: s.options.MaxCount,
 		Library:  hash(what),
 		Node:     nodeID(name),
@@ -169,23 +170,22 @@ func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	return g, err
 }
 
-// agreeID finds a number that is free on every member: the maximum of what they propose, then proof that each could take it, else again
+// agreeID finds a number that is free on every member: the maximum of what they proposed, then proof that each could take it, else again
 // above it. A thread that makes communicators alone gets 1, 2, 3 ... in every run.
-func (s *session) agreeID() (int, *cerr.Error) {
-	propose := handle.Next()
+func (s *session) agreeID(id int) (int, *cerr.Error) {
 	for round := 0; ; round++ {
-		id, err := s.most(propose, s.options.TimeoutMS)
-		if err != nil {
-			return 0, err
-		}
 		if id >= handle.Limit {
 			return 0, cerr.New(cerr.Memory, "no communicator numbers left: %d were made in the life of this process, and numbers are not used again", handle.Limit-1)
 		}
-		claimed, failed := handle.Claim(id), 0
+		// One exchange tells both whether somebody could not take this number and what to try then. The stride depends on the clock:
+		// another thread may be after the same numbers, and the chase must end.
+		next := 0
+		claimed := handle.Claim(id)
 		if !claimed {
-			failed = 1
+			next = max(id+1, handle.Next()) + int(time.Now().UnixNano()>>10%int64(2+round))
 		}
-		if failed, err = s.most(failed, s.options.TimeoutMS); err == nil && failed == 0 {
+		next, err := s.most(next, s.options.TimeoutMS)
+		if err == nil && next == 0 {
 			return id, nil
 		}
 		if claimed {
@@ -194,8 +194,7 @@ func (s *session) agreeID() (int, *cerr.Error) {
 		if err != nil {
 			return 0, err
 		}
-		// Another thread is after the same numbers; a stride that depends on the clock ends the chase.
-		propose = max(id+1, handle.Next()) + int(time.Now().UnixNano()>>10%int64(2+round))
+		id = next
 	}
 }
 

@@ -24,11 +24,12 @@ type gpus struct {
 // something is there and broken; that there is nothing is an answer.
 func probe(o Options, host string) (device.Rank, gpus) {
 	sys := dl.Host{}
-	r := device.Rank{Host: host, Node: nodeID(host), Machine: hash(bootID()), Want: o.Device, Mode: device.Mode(o.GPU), CPUs: affinity(),
-		Visible: visible(sys.Lookup), MultiRank: sys.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1"}
+	r := device.Rank{Host: host, Node: nodeID(host), Machine: hash(bootID()), Want: o.Device, Mode: device.Mode(o.GPU)}
 	if o.GPU == GPUOff {
 		return r, gpus{}
 	}
+	r.CPUs, r.Visible = affinity(), visible(sys.Lookup)
+	r.MultiRank = sys.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1"
 	process.Lock()
 	defer process.Unlock()
 	g := &process.gpus

@@ -132,7 +132,11 @@ func (s *session) finish(start nccl.Start, steps *timings) (handle.Comm, *cerr.E
 		}
 		steps.mark("NCCL")
 	}
-	id, err := s.agreeID()
+	propose, err := s.most(handle.Next(), s.options.TimeoutMS)
+	if err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	id, err := s.agreeID(propose)
 	if err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
