@@ -154,7 +154,7 @@ check: test-programs lint ## format, vet, lint, all gates, test
 	tests/gates/run $(filter-out $(GATES),$(FULL_GATES))
 	@$(MAKE) --no-print-directory test
 
-bench-programs: $(LIB) $(C_BENCH) $(DEV) $(MPIS)
+bench-programs: $(LIB) $(C_BENCH) $(GPU_FAKES) $(DEV) $(MPIS)
 
 bench: ## figures, one a line (ONLY=prefix for a part)
 	@$(MAKE) --no-print-directory bench-programs >&2

@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) int blocking(uint32_t row, const vo
     return run(c, a, row);
 }
 
-static inline __attribute__((always_inline)) int prepare(uint32_t row, const void *word, struct rmpi_call *a,
+static inline __attribute__((always_inline)) int prepare(const char *name, uint32_t row, const void *word, struct rmpi_call *a,
                                                          reactant_mpi_request **out)
 {
     struct rmpi_comm *c = rmpi_comm_live(word);
@@ -44,10 +44,10 @@ static inline __attribute__((always_inline)) int prepare(uint32_t row, const voi
     void *handle = NULL;
     int rc;
     if (!out)
-        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_prepare: the place for the request is NULL");
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: the place for the request is NULL", name);
     *out = NULL;
     if (!c)
-        return rmpi_bad_comm(rmpi_rows[row].name, word);
+        return rmpi_bad_comm(name, word);
     a->row = row;
     if ((rc = check(&rmpi_rows[row], c, a)))
         return rc;
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) int prepare(uint32_t row, const voi
     {                                                                                                     \
         struct rmpi_call a;                                                                               \
         STORE_##shape(a);                                                                                 \
-        return prepare(RMPI_##name, comm, &a, out);                                                       \
+        return prepare("reactant_mpi_prepare_" #name, RMPI_##name, comm, &a, out);                                                       \
     }
 #define MESSAGE(name, shape, ...)                                                   \
     int reactant_mpi_##name(PARAMS_##shape reactant_mpi_comm *comm AFTER_COMM_##shape) \

@@ -21,7 +21,7 @@ var injectPanic = func() {}
 func rmpiGoInitialize(function *C.char, word C.uintptr_t, fcomm, byInt C.int, o *C.reactant_mpi_options, out **C.reactant_mpi_comm) (code int32) {
 	settle()
 	var err *cerr.Error
-	defer func() { guard(C.GoString(function), &err, &code) }()
+	defer guard(C.GoString(function), &err, &code)
 	injectPanic()
 	comm, err := lifecycle.Initialize(
 		lifecycle.HostHandle{Word: uint64(word), Int: int(fcomm), ByInt: byInt != 0},
@@ -43,7 +43,7 @@ func rmpiGoInitialize(function *C.char, word C.uintptr_t, fcomm, byInt C.int, o 
 func rmpiGoSplit(comm *C.reactant_mpi_comm, color, key C.int, out **C.reactant_mpi_comm) (code int32) {
 	settle()
 	var err *cerr.Error
-	defer func() { guard("reactant_mpi_comm_split", &err, &code) }()
+	defer guard("reactant_mpi_comm_split", &err, &code)
 	made, ok, err := lifecycle.Split(unsafe.Pointer(comm), int(color), int(key))
 	if err == nil && ok {
 		*out = (*C.reactant_mpi_comm)(made.Pointer())
@@ -55,7 +55,7 @@ func rmpiGoSplit(comm *C.reactant_mpi_comm, color, key C.int, out **C.reactant_m
 func rmpiGoCreate(comm *C.reactant_mpi_comm, n C.int, ranks *C.int, out **C.reactant_mpi_comm) (code int32) {
 	settle()
 	var err *cerr.Error
-	defer func() { guard("reactant_mpi_comm_create", &err, &code) }()
+	defer guard("reactant_mpi_comm_create", &err, &code)
 	list := make([]int, n)
 	for i, r := range unsafe.Slice(ranks, int(n)) {
 		list[i] = int(r)
@@ -71,7 +71,7 @@ func rmpiGoCreate(comm *C.reactant_mpi_comm, n C.int, ranks *C.int, out **C.reac
 func rmpiGoFinalize(comm *C.reactant_mpi_comm) (code int32) {
 	settle()
 	var err *cerr.Error
-	defer func() { guard("reactant_mpi_finalize", &err, &code) }()
+	defer guard("reactant_mpi_finalize", &err, &code)
 	if comm == nil {
 		err = lifecycle.FinalizeAll()
 	} else {
@@ -84,7 +84,7 @@ func rmpiGoFinalize(comm *C.reactant_mpi_comm) (code int32) {
 func rmpiGoAbortWorld(abortCode C.int) (code int32) {
 	settle()
 	var err *cerr.Error
-	defer func() { guard("reactant_mpi_abort", &err, &code) }()
+	defer guard("reactant_mpi_abort", &err, &code)
 	err = lifecycle.AbortWorld(int(abortCode))
 	return 0
 }
@@ -95,10 +95,11 @@ func rmpiGoDescribe(comm unsafe.Pointer, buf *C.char, n C.size_t) (needed C.size
 	var err *cerr.Error
 	var code int32
 	defer func() {
-		if guard("reactant_mpi_describe", &err, &code); code != 0 {
+		if code != 0 {
 			needed = 0
 		}
 	}()
+	defer guard("reactant_mpi_describe", &err, &code)
 	version := fmt.Sprintf("%d.%d.%d", C.REACTANT_MPI_VERSION_MAJOR, C.REACTANT_MPI_VERSION_MINOR, C.REACTANT_MPI_VERSION_PATCH)
 	text, err := lifecycle.Describe(version, comm)
 	if err != nil {

@@ -17,7 +17,7 @@ var settle = sync.OnceFunc(func() {
 	debug.SetMemoryLimit(64 << 20)
 })
 
-// guard ends every export: it turns an error into the thread's record, and a panic, which would abort the host, into code 21 for this
+// guard is deferred by every export, itself and not from a function literal, since recover works in the deferred function only: it turns an error into the thread's record, and a panic, which would abort the host, into code 21 for this
 // call and every later control call.
 func guard(function string, err **cerr.Error, code *int32) {
 	if p := recover(); p != nil {

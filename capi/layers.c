@@ -1,10 +1,34 @@
 /* Calls that are not plain. Each layer is written once, over the record. */
 #include "capi/call.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+static int reduce_a_copy(struct rmpi_comm *c, const struct rmpi_call *a);
+
 static int run_or_split(struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    int rc = a->large ? rmpi_run_large(c, a) : c->run[a->row](c, a);
+    int rc;
+    if (c->modes & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->send == REACTANT_MPI_IN_PLACE && a->root != 0 && a->count)
+        return reduce_a_copy(c, a);
+    rc = a->large ? rmpi_run_large(c, a) : c->run[a->row](c, a);
     return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, a->row, rc);
+}
+
+/* The root's input, which stands in recv, is copied; only where an MPI cannot work in place. */
+static int reduce_a_copy(struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    const size_t bytes = a->count * (size_t)rmpi_type_bytes[a->type];
+    struct rmpi_call copied = *a;
+    void *input = malloc(bytes);
+    int rc;
+    if (!input)
+        return rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[a->row].name, "no memory for a copy of %zu bytes", bytes);
+    memcpy(input, a->recv, bytes);
+    copied.send = input;
+    rc = run_or_split(c, &copied);
+    free(input);
+    return rc;
 }
 
 /* With SERIALIZED a second thread inside MPI would be undefined behaviour; it is told instead. */

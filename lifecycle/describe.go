@@ -20,6 +20,7 @@ type describedMPI struct {
 	ThreadLevel   string `json:"thread_level,omitempty"`
 	InitialisedBy string `json:"initialised_by,omitempty"`
 	State         string `json:"state"`
+	Repaired      int    `json:"repaired_operations,omitempty"`
 }
 
 type describedComm struct {
@@ -114,7 +115,7 @@ func describeDevice(c handle.Comm, s *session) *describedGPU {
 }
 
 func describeMPI(l *mpi.Library) *describedMPI {
-	d := &describedMPI{Path: l.Path, ABI: l.Family.String(), Version: l.Version, Found: l.How, State: "not initialised"}
+	d := &describedMPI{Path: l.Path, ABI: l.Family.String(), Version: l.Version, Found: l.How, State: "not initialised", Repaired: l.Repaired}
 	switch {
 	case l.Finalized():
 		d.State = "finalized"

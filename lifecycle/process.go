@@ -95,6 +95,9 @@ func prepare(lib *mpi.Library, level int) *cerr.Error {
 	default:
 		process.modes |= handle.MainThread
 	}
+	if lib.CrashesInReduce() {
+		process.modes |= handle.CopyReduce
+	}
 	if err := lib.WatchEnd(); err != nil {
 		cerr.Log(cerr.Debug, "each call asks whether MPI has ended: %s", err.Text)
 		process.modes |= handle.LookFinalized

@@ -151,8 +151,19 @@ func (l *Library) Verify() *cerr.Error {
 				l.Path, l.Family, i, int(got), int(want))
 		}
 	}
+	var repaired C.int
+	if rc := C.do_repair(l.c, &repaired); rc != 0 {
+		return l.Error("MPI_Reduce_local", rc)
+	}
+	if l.Repaired = int(repaired); l.Repaired > 0 {
+		cerr.Log(cerr.Info, "%s gets MIN or MAX of %d unsigned types wrong; operations of this library take their place", l.Path, l.Repaired)
+	}
 	return nil
 }
+
+// CrashesInReduce tells whether MPI_Reduce in place must be kept from this library at other roots than 0: MPICH 4.0 then copies from where
+// nothing is.
+func (l *Library) CrashesInReduce() bool { return strings.HasPrefix(l.Version, "MPICH Version: 4.0") }
 
 // Processor is MPI's name of this host.
 func (l *Library) Processor() string {

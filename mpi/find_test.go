@@ -90,6 +90,8 @@ func (m *machine) Reopen(path string) (dl.Library, error) {
 	return nil, errors.New("not in the process")
 }
 
+func (m *machine) OpenLocal(path string) (dl.Library, error) { return m.Open(path) }
+
 func (m *machine) Open(path string) (dl.Library, error) {
 	m.opened = append(m.opened, path)
 	if l := m.files[path]; l != nil {

@@ -5,7 +5,11 @@ package mpi
 */
 import "C"
 
-import "reactantmpi/internal/cerr"
+import (
+	"strings"
+
+	"reactantmpi/internal/cerr"
+)
 
 const wrongHandle = "; pass the handle by value (mpi4py: MPI._handleof(comm); MPI.jl: comm.val; C: the MPI_Comm itself), " +
 	"of the MPI that this library uses: "
@@ -20,48 +24,71 @@ func (l *Library) HostComm(word uint64) (uint64, *cerr.Error) {
 	refuse := func(why string) (uint64, *cerr.Error) {
 		return 0, cerr.New(cerr.Argument, "%#x is not a communicator handle: %s%s%s (%s)", word, why, wrongHandle, l.Path, l.Family)
 	}
+	var first C.uint64_t
 	switch {
 	case l.Family == MPI5 && word < 0x1000:
 		// The predefined handles; COMM_NULL and everything of another class is no communicator.
 		if word != uint64(l.c.constant[C.RMPI_K_COMM_WORLD]) && word != uint64(l.c.constant[C.RMPI_K_COMM_SELF]) {
 			return refuse("no predefined communicator of the MPI-5 ABI has this value")
 		}
-	case l.world != nil:
-		var tag C.uint64_t
-		if C.rmpi_peek(C.uint64_t(word), &tag) == 0 {
-			return refuse("an Open MPI handle is the address of a communicator, and this memory cannot be read")
-		}
-		if uint64(tag) != *(*uint64)(l.world) {
-			return refuse("what stands at this address is not a communicator of Open MPI")
-		}
-	default:
+	case l.Family == MPICH:
 		// mpi4py and MPIwrapper sign-extend; anything else in the upper half is not ours.
 		if high := uint32(word >> 32); high != 0 && (high != 0xffffffff || uint32(word)>>31 == 0) {
 			return refuse("an MPICH handle is a 32-bit integer")
 		}
-		if uint32(word)>>30 == 0 || uint32(word)>>26&0xf != 1 {
-			return refuse("an MPICH communicator starts with 0x44, 0x84 or 0xc4")
+		word &= 0xffffffff
+		if why := l.mpichHandle(uint32(word)); why != "" {
+			return refuse(why)
 		}
-		word = l.extend(word)
+	case C.rmpi_peek(C.uint64_t(word), &first) == 0:
+		return refuse("a handle of this ABI is the address of a communicator, and this memory cannot be read")
+	case l.world != nil:
+		if uint64(first) != *(*uint64)(l.world) {
+			return refuse("what stands at this address is not a communicator of Open MPI")
+		}
+	default:
+		// MPICH's implementation of the MPI-5 ABI: an object starts with its integer handle.
+		if why := l.mpichHandle(uint32(first)); why != "" {
+			return refuse("what stands at this address is not a communicator: " + why)
+		}
 	}
 	return l.probe(word)
 }
 
-// extend gives the handle as this library's functions expect it.
-func (l *Library) extend(word uint64) uint64 {
-	if l.Family == MPICH {
-		return word & 0xffffffff
+// mpichHandle tells why an integer cannot be a communicator of MPICH; "" if it may be one. Two bits say where the object lives, four that
+// it is a communicator, the rest is an index. MPICH itself aborts the job on a built-in or preallocated index that it does not have;
+// its relatives have other numbers of them.
+func (l *Library) mpichHandle(v uint32) string {
+	const builtin, direct = 1, 2
+	kind, index := v>>30, v&0x3ffffff
+	switch {
+	case kind == 0 || v>>26&0xf != 1:
+		return "an MPICH communicator starts with 0x44, 0x84 or 0xc4"
+	case kind == builtin && index > 1, kind == direct && index >= 8 && strings.HasPrefix(l.Version, "MPICH"):
+		return "MPICH has no communicator of this index"
 	}
-	return word
+	return ""
 }
 
 // HostCommFromInt is the same by the Fortran or integer handle.
 func (l *Library) HostCommFromInt(f int) (uint64, *cerr.Error) {
+	refuse := func(why string) (uint64, *cerr.Error) {
+		return 0, cerr.New(cerr.Argument, "%d is not the integer handle of a communicator: %s; library %s (%s)", f, why, l.Path, l.Family)
+	}
+	// MPICH's own conversion aborts on some integers.
+	if v := uint32(f); l.world == nil && (l.Family == MPICH || v >= 0x1000) {
+		if why := l.mpichHandle(v); why != "" {
+			return refuse(why)
+		}
+	}
 	var word C.uint64_t
 	var rc C.int
 	l.quietly(l.predefined(), func() { rc = C.do_comm_fromint(l.c, C.int(f), &word) })
-	if rc != 0 {
-		return 0, cerr.New(cerr.Argument, "%s offers no conversion of integer handles (MPI_Comm_f2c, MPI_Comm_fromint): pass the handle by value", l.Path)
+	switch {
+	case rc != 0:
+		return refuse("the library offers no conversion (MPI_Comm_f2c, MPI_Comm_fromint): pass the handle by value")
+	case word == 0:
+		return refuse("the library knows none of this number")
 	}
 	return l.HostComm(uint64(word))
 }

@@ -44,13 +44,16 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	}
 	for _, err := range []*cerr.Error{
 		words(&C.rmpi_type_rows[0], C.RMPI_TYPES, m._type[:]),
-		words(&C.rmpi_op_rows[0], C.RMPI_OPS, m.op[:]),
+		words(&C.rmpi_op_rows[0], C.RMPI_OPS, m.op[0][:]),
 		words(&C.rmpi_constant_rows[0], C.RMPI_CONSTANTS, m.constant[:]),
 	} {
 		if err != nil {
 			C.free(unsafe.Pointer(m))
 			return nil, err
 		}
+	}
+	for t := range m.op {
+		m.op[t] = m.op[0]
 	}
 	m.family = uint32(found.Family)
 	m.path = C.CString(path)
@@ -77,6 +80,8 @@ type Library struct {
 	// addresses, and the same word stands first at each of them once MPI is initialised. nil elsewhere.
 	world unsafe.Pointer
 	hush  hush
+	// Repaired operations: those that the library gets wrong and that are ours now.
+	Repaired int
 	// ownHandler: ERRORS_RETURN is a handler of ours.
 	ownHandler bool
 }

@@ -34,7 +34,7 @@ enum { RMPI_STATUS_BYTES = 64, RMPI_STRING_BYTES = 8192 };
 struct rmpi_mpi {
     /* read by data calls */
     uint64_t type[RMPI_TYPES];
-    uint64_t op[RMPI_OPS];
+    uint64_t op[RMPI_TYPES][RMPI_OPS]; /* by type, since some are ours (repair.inc) */
     uint64_t constant[RMPI_CONSTANTS];
     void *function[RMPI_FUNCTIONS];
     const rmpi_run_fn *run; /* one function per row */
@@ -70,6 +70,8 @@ struct rmpi_control {
     int (*errhandler_swap)(const struct rmpi_mpi *, uint64_t comm, uint64_t *saved);     /* to ERRORS_RETURN */
     int (*errhandler_restore)(const struct rmpi_mpi *, uint64_t comm, uint64_t saved);
     int (*watch_end)(const struct rmpi_mpi *, void (*at_finalize)(void));
+    /* replace the operations that this library gets wrong by ours; *repaired counts them */
+    int (*repair)(struct rmpi_mpi *, int *repaired);
     int (*type_size)(const struct rmpi_mpi *, uint64_t type, int *bytes);
     /* `count` elements as one contiguous element, made of pieces of at most `piece`; the count may pass 2^31 */
     int (*type_block)(const struct rmpi_mpi *, uint64_t type, size_t bytes, size_t count, size_t piece, uint64_t *block);

@@ -33,6 +33,7 @@ static inline int do_errhandler_restore(const struct rmpi_mpi *m, uint64_t c, ui
 {
     return m->control->errhandler_restore(m, c, old);
 }
+static inline int do_repair(struct rmpi_mpi *m, int *repaired) { return m->control->repair(m, repaired); }
 static inline int do_type_size(const struct rmpi_mpi *m, uint64_t type, int *bytes) { return m->control->type_size(m, type, bytes); }
 static inline int do_comm_idup(const struct rmpi_mpi *m, uint64_t c, void *result, void *request)
 {

@@ -106,7 +106,7 @@ func (f *finder) judge(lib dl.Library, how string) (*Found, string) {
 }
 
 func (f *finder) open(path, how string) (*Found, string) {
-	lib, err := f.sys.Open(path)
+	lib, err := f.sys.OpenLocal(path)
 	if err != nil {
 		f.note("%s", err)
 		return nil, err.Error()
@@ -171,13 +171,21 @@ func (f *finder) inProcess(xla string) *Found {
 	}
 	chosen := all[0]
 	for _, found := range all {
-		for _, dir := range xlaDirs(xla) {
-			if filepath.Dir(found.Lib.Path()) == filepath.Clean(dir) {
-				chosen = found
-			}
+		if f.liesBeside(found.Lib.Path(), xla) {
+			chosen = found
 		}
 	}
 	return f.warnOfOthers(chosen)
+}
+
+// liesBeside tells whether a library is XLA's own, by the paths as they are and with their links resolved (lib64 of a virtual environment).
+func (f *finder) liesBeside(path, xla string) bool {
+	for _, dir := range xlaDirs(xla) {
+		if filepath.Dir(path) == filepath.Clean(dir) || filepath.Dir(f.sys.RealPath(path)) == f.sys.RealPath(filepath.Clean(dir)) {
+			return true
+		}
+	}
+	return false
 }
 
 // warnOfOthers looks for a second NCCL in the process: its communicators and ours must not meet.

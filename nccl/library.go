@@ -24,6 +24,7 @@ import (
 
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/dl"
+	_ "reactantmpi/internal/handle" // watch.c calls its C
 )
 
 func callVersion(function unsafe.Pointer) (version, rc int) {
@@ -166,7 +167,7 @@ func openFirst(sys dl.System, files []string) (dl.Library, *cerr.Error) {
 	}
 	var why error
 	for _, file := range files {
-		lib, err := sys.Open(file)
+		lib, err := sys.OpenLocal(file)
 		if err == nil {
 			return lib, nil
 		}

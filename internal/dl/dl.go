@@ -46,6 +46,8 @@ type System interface {
 	Reopen(path string) (Library, error)
 	// Open loads a library for good, with its symbols global.
 	Open(path string) (Library, error)
+	// OpenLocal loads a library for good and keeps its symbols to itself.
+	OpenLocal(path string) (Library, error)
 	// Ancestors are the executables of the parent, its parent, and so on, as far as they can be read.
 	Ancestors() []string
 }
@@ -79,14 +81,14 @@ type openError string
 
 func (e openError) Error() string { return string(e) }
 
-func open(path string, reopen C.int) (Library, error) {
+func open(path string, how C.int) (Library, error) {
 	s := C.CString(path)
 	defer C.free(unsafe.Pointer(s))
 	text := (*C.char)(C.calloc(1, C.RMPI_DL_TEXT))
 	defer C.free(unsafe.Pointer(text))
 	file := (*C.char)(C.calloc(1, C.RMPI_DL_TEXT))
 	defer C.free(unsafe.Pointer(file))
-	h := C.rmpi_dl_open(s, reopen, file, text)
+	h := C.rmpi_dl_open(s, how, file, text)
 	if h == nil {
 		return nil, openError(C.GoString(text))
 	}
@@ -94,10 +96,22 @@ func open(path string, reopen C.int) (Library, error) {
 }
 
 // Open loads with RTLD_NOW, RTLD_GLOBAL (older Open MPI plugins need it) and RTLD_NODELETE (unloading an MPI crashes).
-func (Host) Open(path string) (Library, error) { return open(path, 0) }
+func (Host) Open(path string) (Library, error) { return openWhole(path, C.RMPI_DL_GLOBAL) }
+
+// OpenLocal loads with RTLD_NOW, RTLD_LOCAL and RTLD_NODELETE: who comes later must not find these symbols by accident.
+func (Host) OpenLocal(path string) (Library, error) { return openWhole(path, C.RMPI_DL_LOCAL) }
+
+func openWhole(path string, how C.int) (Library, error) {
+	if strings.ContainsRune(path, '/') {
+		if err := whole(path); err != nil {
+			return nil, err
+		}
+	}
+	return open(path, how)
+}
 
 // Reopen changes nothing about the library but its reference count.
-func (Host) Reopen(path string) (Library, error) { return open(path, 1) }
+func (Host) Reopen(path string) (Library, error) { return open(path, C.RMPI_DL_REOPEN) }
 
 // Loaded lists the files of the process.
 func (Host) Loaded() []string {

@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *rmpi_dl_open(const char *path, int reopen, char *file, char *text)
+void *rmpi_dl_open(const char *path, int how, char *file, char *text)
 {
     /* "" is the main program: an MPI linked into it statically. */
     const char *name = *path ? path : NULL;
-    void *handle = dlopen(name, reopen ? RTLD_LAZY | RTLD_NOLOAD : RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    static const int flags[] = {
+        [RMPI_DL_GLOBAL] = RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE,
+        [RMPI_DL_LOCAL] = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE,
+        [RMPI_DL_REOPEN] = RTLD_LAZY | RTLD_NOLOAD,
+    };
+    void *handle = dlopen(name, flags[how]);
     struct link_map *map = NULL;
     if (!handle) {
         const char *why = dlerror();

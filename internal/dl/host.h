@@ -8,8 +8,11 @@
 
 enum { RMPI_DL_TEXT = 4096 };
 
-/* reopen: only if already in the process, and without a change to how it was loaded. file gets the path that the loader really opened, text its error. */
-void *rmpi_dl_open(const char *path, int reopen, char *file, char *text);
+/* REOPEN: only if already in the process, and without a change to how it was loaded. */
+enum { RMPI_DL_GLOBAL, RMPI_DL_LOCAL, RMPI_DL_REOPEN };
+
+/* file gets the path that the loader really opened, text its error. */
+void *rmpi_dl_open(const char *path, int how, char *file, char *text);
 void rmpi_dl_close(void *handle);
 void *rmpi_dl_symbol(void *handle, const char *name);
 int rmpi_dl_owns(void *handle, const char *name);

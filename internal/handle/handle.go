@@ -37,6 +37,7 @@ const (
 	MainThread    Modes = C.RMPI_MAIN_THREAD
 	OneAtATime    Modes = C.RMPI_ONE_AT_A_TIME
 	LookFinalized Modes = C.RMPI_LOOK_FINALIZED
+	CopyReduce    Modes = C.RMPI_COPY_REDUCE
 )
 
 // Comm is a communicator's slot.

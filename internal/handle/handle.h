@@ -26,6 +26,7 @@ enum rmpi_mode {
     RMPI_MAIN_THREAD = 1 << 0,    /* MPI gave FUNNELED or SINGLE */
     RMPI_ONE_AT_A_TIME = 1 << 1,  /* MPI gave SERIALIZED */
     RMPI_LOOK_FINALIZED = 1 << 2, /* this MPI cannot tell us that it ends: ask before each call */
+    RMPI_COPY_REDUCE = 1 << 4,    /* this MPI crashes in reduce in place at other roots than 0 */
     RMPI_DEVICE_FAILED = 1 << 3,  /* NCCL failed: device calls are refused, host calls go on */
 };
 

@@ -30,9 +30,10 @@ meets both alike; times that stand alone have none. One machine's figures: repea
 TAIL = """
 ## Messages of initialize
 
-Every wait of initialize is one MPI collective, and their number does not depend on the number of ranks; each costs a rank
-ceil(log2 n) messages in the usual algorithms. Counted in the code: 4 for a host communicator (two duplicates, the records, the id), 11 with
-devices (the device records, four agreements, the id's broadcast and a barrier more), NCCL's own messages not counted.
+Every wait of initialize is one MPI collective, and their number does not depend on the number of ranks; each costs a
+rank ceil(log2 n) messages in the usual algorithms. Counted in the code: 4 for a host communicator (two duplicates, the
+records, the id), 11 with devices (the device records, four agreements, the id's broadcast and a barrier more), NCCL's own
+messages not counted.
 
 | ranks | host communicator | with devices |
 |---|---|---|

@@ -302,7 +302,7 @@ static void test_requests(void)
 
 static void test_types_and_ops(void)
 {
-    int strange[] = {-1, INT_MIN, INT_MAX, 0x4c00040a, 0x10000250, 0x2f0, 0x2f1, 0x2f2, 0x2f3, 11, 58};
+    int strange[] = {-1, INT_MIN, INT_MAX, 0x4c00040a, 0x10000250, 0x2f4, 0x2ff, 11, 58};
     for (int k = 0; k < N_CALLS; k++) {
         if (!has_type(k))
             continue;
@@ -311,6 +311,7 @@ static void test_types_and_ops(void)
             bool known = false;
             for (size_t t = 0; t < N_TYPES; t++)
                 known = known || types[t].value == type;
+            known = known || (type >= REACTANT_MPI_FLOAT16 && type <= REACTANT_MPI_FLOAT8_E5M2); /* moved, not reduced: below */
             x.type = type;
             if (!known)
                 FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
@@ -561,14 +562,14 @@ static void test_options(void)
     ALIVE(comm);
 }
 
-/* A GPU was asked for and there is none: an error with words. (With a GPU there would still be no NCCL client in this version.) */
+/* A GPU was asked for and there is none: an error with words. */
 static void test_gpu_required(void)
 {
     const reactant_mpi_options init = REACTANT_MPI_OPTIONS_INIT;
     reactant_mpi_options o = init;
     reactant_mpi_comm *out = comm;
     o.gpu = REACTANT_MPI_GPU_REQUIRED;
-    FAILS(REACTANT_MPI_ERR_NO_NCCL, "initialize", reactant_mpi_initialize_with((uintptr_t)spare, &o, &out));
+    FAILS(REACTANT_MPI_ERR_NO_DEVICE, "initialize", reactant_mpi_initialize_with((uintptr_t)spare, &o, &out));
     CHECK(out == NULL, "*out");
     ALIVE(comm);
 }
@@ -656,7 +657,7 @@ static void test_describe(void)
     }
     reactant_mpi_describe(comm, NULL, 10); /* whatever it says: no crash */
     CHECK(strcmp(reactant_mpi_error_name(REACTANT_MPI_ERR_COMM), "ERR_COMM") == 0, "%s", reactant_mpi_error_name(2));
-    int none[] = {-1, 12, 19, 33, 45, 61, 1000, INT_MAX, INT_MIN};
+    int none[] = {-1, 12, 19, 33, 45, 70, 1000, INT_MAX, INT_MIN};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         CHECK(strcmp(reactant_mpi_error_name(none[i]), "unknown code") == 0, "%d: %s", none[i], reactant_mpi_error_name(none[i]));
 }

@@ -42,6 +42,17 @@ def launch(mpi, n, script, *arguments, seconds=60, options=(), **variables):
     return done
 
 
+def gpu_doubles(nccl, folder, gpus=4):
+    """Variables that show ranks a machine with GPUs, by doubles of libcuda and NCCL that meet in `folder`."""
+    doubles = ROOT / "build" / "tests" / "fake" / "gpu"
+    return {
+        "LD_LIBRARY_PATH": f"{doubles / 'cuda'}:{doubles / nccl}",
+        "FAKE_GPUS": gpus,
+        "FAKE_NCCL_DIR": folder,
+        "REACTANT_MPI_GPU": "auto",
+    }
+
+
 def launch_ok(mpi, n, script, *arguments, **more):
     """The same; every rank must end well and say how much it checked."""
     done = launch(mpi, n, script, *arguments, **more)

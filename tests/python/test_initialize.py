@@ -1,24 +1,25 @@
 """What initialize makes of its arguments, the exception, and the documentation. Nothing here starts MPI."""
 
 import ctypes
+import inspect
 import pickle
 import sys
 from types import SimpleNamespace
 
 import pytest
 import reactant_mpi
-from reactant_mpi import ReactantMPIError, _comm, _options
-
-
-def unset():
-    return dict.fromkeys(("gpu", "thread_level", "launcher_check", "timeout_ms", "max_count", "libmpi", "mpi_dirs", "log"))
+from reactant_mpi import ReactantMPIError, _abi, _comm, _options
 
 
 def test_options_unset():
-    struct = _options.options(**unset())
+    """Byte for byte what REACTANT_MPI_OPTIONS_INIT is."""
+    assert bytes(_options.options()) == bytes(_abi.Options(*_abi.OPTIONS_INIT))
+    struct = _options.options()
     assert struct.size == ctypes.sizeof(struct)
     assert (struct.gpu, struct.thread_level, struct.launcher_check, struct.timeout_ms) == (-1, -1, -1, -1)
+    assert (struct.device, struct.client, struct.preallocate, struct.nccl_nonblocking) == (-1, -1, -1, -1)
     assert (struct.max_count, struct.libmpi, struct.mpi_dirs, bool(struct.log_fn)) == (0, None, None, False)
+    assert (struct.memory_fraction, struct.libnccl, struct.libxla) == (0, None, None)
 
 
 def test_options_set(tmp_path):
@@ -37,6 +38,57 @@ def test_options_set(tmp_path):
     assert (struct.libmpi, struct.mpi_dirs) == (bytes(tmp_path), b"/a:/b")
     struct.log_fn(None, 2, "ü".encode())
     assert lines == [(2, "ü")]
+
+
+def test_gpu_options_set(tmp_path):
+    struct = _options.options(
+        device=3, client="pjrt", preallocate="on", memory_fraction=0.25, nccl_nonblocking=True, libnccl=tmp_path, libxla="/x.so"
+    )
+    assert (struct.device, struct.client, struct.preallocate, struct.nccl_nonblocking) == (3, 3, 1, 1)
+    assert (struct.memory_fraction, struct.libnccl, struct.libxla) == (0.25, bytes(tmp_path), b"/x.so")
+    assert _options.options(preallocate=False, nccl_nonblocking="off", device=0, memory_fraction=1).preallocate == 0
+    for name, value in {"none": 0, "external": 1, "reactant": 2}.items():
+        assert _options.options(client=name).client == _options.options(client=value).client == value
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("gpu", "yes"),
+        ("gpu", 3),
+        ("thread_level", "multi"),
+        ("timeout_ms", -1),
+        ("max_count", 0),
+        ("libmpi", 3),
+        ("device", -1),
+        ("device", 2**15 + 1),
+        ("device", "0"),
+        ("device", 1.0),
+        ("client", "jax"),
+        ("client", 4),
+        ("preallocate", "yes"),
+        ("nccl_nonblocking", 2),
+        ("memory_fraction", 0),
+        ("memory_fraction", 1.5),
+        ("memory_fraction", float("nan")),
+        ("memory_fraction", "0.5"),
+        ("memory_fraction", True),
+        ("libnccl", 5),
+        ("libnccl", "a\0b"),
+        ("libxla", b"\0"),
+    ],
+)
+def test_options_refused(option, value):
+    with pytest.raises(ReactantMPIError, match=f"^{option} = ") as caught:
+        _options.options(**{option: value})
+    assert caught.value.code == _abi.ERR_OPTION
+
+
+def test_every_option_is_offered():
+    """By initialize and by options(), under the names of the header; log stands for log_fn and log_arg."""
+    fields = {name for name, _ in _abi.Options._fields_} - {"size", "log_fn", "log_arg"} | {"log"}
+    assert set(inspect.signature(_options.options).parameters) == fields
+    assert set(inspect.signature(reactant_mpi.initialize).parameters) == fields | {"comm"}
 
 
 def test_default_folders_come_after_the_users(monkeypatch):

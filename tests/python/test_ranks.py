@@ -1,7 +1,7 @@
 """The scripts in ranks/, at several ranks under every MPI here. One launch carries many checks."""
 
 import pytest
-from running import launch, launch_ok
+from running import gpu_doubles, launch, launch_ok
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -27,6 +27,20 @@ def test_bad_input(mpi, n):
 @pytest.mark.parametrize("n", [1, 3])
 def test_beside_mpi4py(mpi_of_mpi4py, n, first):
     launch_ok(mpi_of_mpi4py, n, "beside_mpi4py", first)
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_split(mpi_of_mpi4py, n):
+    launch_ok(mpi_of_mpi4py, n, "split")
+
+
+def test_on_stream(mpi_of_mpi4py, tmp_path):
+    launch_ok(mpi_of_mpi4py, 2, "on_stream", **gpu_doubles("nccl228", tmp_path))
+
+
+@pytest.mark.parametrize(("n", "nccl"), [(1, "nccl228"), (2, "nccl218"), (3, "nccl232")])
+def test_on_stream_of_other_versions(n, nccl, tmp_path):
+    launch_ok("mpich", n, "on_stream", **gpu_doubles(nccl, tmp_path))
 
 
 def test_threads(mpi):

@@ -14,6 +14,7 @@ every rank of the communicator, in the same order.
 from ._abi import (
     ANY_SOURCE,
     ANY_TAG,
+    AVG,
     BAND,
     BOR,
     BXOR,
@@ -27,16 +28,19 @@ from ._abi import (
     SUM,
 )
 from ._arguments import IN_PLACE
+from ._buffers import DeviceBuffer
 from ._comm import Communicator, describe, finalize, initialize
-from ._library import library_path
+from ._library import library, library_path
 from ._prepared import Prepared
 from ._status import Status
+from ._stream import OnStream, group
 from ._version import __version__
 from .errors import ReactantMPIError
 
 __all__ = [
     "ANY_SOURCE",
     "ANY_TAG",
+    "AVG",
     "BAND",
     "BOR",
     "BXOR",
@@ -50,12 +54,16 @@ __all__ = [
     "PROD",
     "SUM",
     "Communicator",
+    "DeviceBuffer",
+    "OnStream",
     "Prepared",
     "ReactantMPIError",
     "Status",
     "__version__",
     "describe",
     "finalize",
+    "group",
     "initialize",
+    "library",
     "library_path",
 ]

@@ -9,7 +9,6 @@ from ctypes import (
     POINTER,
     c_char_p,
     c_double,
-    c_double,
     c_int,
     c_int32,
     c_int64,

@@ -29,7 +29,7 @@ IN_PLACE = _InPlace()
 """As a buffer: take the input from the other buffer, as MPI.IN_PLACE."""
 
 _OPERATIONS = {}
-for _name in ("SUM", "MIN", "MAX", "PROD", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR"):
+for _name in ("SUM", "MIN", "MAX", "PROD", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR", "AVG"):
     _OPERATIONS[getattr(_abi, _name)] = _OPERATIONS[_name.lower()] = getattr(_abi, _name)
 
 
@@ -96,6 +96,11 @@ def _types_differ(source_array, target_array) -> ReactantMPIError:
 
 def _only_at_root(what: str, root: int) -> ReactantMPIError:
     return ReactantMPIError(_abi.ERR_ARGUMENT, f"{what} can be IN_PLACE at the root ({root}) only")
+
+
+def pair(send, recv):
+    """(send, recv, count, element type) for two buffers of the same size."""
+    return _pair(send, recv, 1, 1)
 
 
 def allreduce(comm, send, recv, op):

@@ -6,10 +6,12 @@ import sys
 from operator import index
 
 from . import _abi, _end, _library
+from ._arguments import integer
 from ._buffer_calls import BufferCalls
 from ._library import check, functions, last_error
 from ._options import default_mpi_dirs, options
 from ._point_to_point import PointToPoint
+from ._stream import OnStream
 from ._value_calls import ValueCalls
 from .errors import ReactantMPIError
 
@@ -27,6 +29,13 @@ def initialize(
     libmpi=None,
     mpi_dirs=None,
     log=None,
+    device: int | None = None,
+    client: str | None = None,
+    preallocate: str | bool | None = None,
+    memory_fraction: float | None = None,
+    nccl_nonblocking: str | bool | None = None,
+    libnccl=None,
+    libxla=None,
 ) -> "Communicator":
     """Make a communicator over the ranks of a communicator of MPI. Collective over those ranks, blocking.
 
@@ -46,9 +55,18 @@ def initialize(
       mpi_dirs        folders or prefixes searched for an MPI; by default those of this Python (process)
       log             function log(level, text) that receives log lines instead of standard error; level 1 is an error, 4 a
                       detail (process)
+    Where there are GPUs, each rank gets exactly one, and a communicator of NCCL or RCCL over the same ranks:
+      device            ordinal of this rank's GPU, after CUDA_VISIBLE_DEVICES and the like; by default it is chosen
+      client            who makes the XLA client: "none", "external" (you, with comm.device), "reactant" or "pjrt"
+      preallocate       "on" or "off": XLA takes its share of the memory at once
+      memory_fraction   XLA's share of the device memory, above 0, up to 1
+      nccl_nonblocking  "on" or "off": start NCCL non-blocking, so that a start that hangs can be aborted
+      libnccl           path or name of NCCL or RCCL (process)
+      libxla            path of libReactantExtra or of a PJRT plugin
 
     Errors: 1 comm is nothing of the kind, 8, 9, 11 option, 20 forked, 30 ranks disagree, 31 timeout, 32 another rank failed,
-    40 no MPI, 41 unknown MPI, 42 launcher of another MPI, 43 MPI has been finalized, 44 MPI failed, 60 no NCCL.
+    40 no MPI, 41 unknown MPI, 42 launcher of another MPI, 43 MPI has been finalized, 44 MPI failed, 60 to 69 GPUs and
+    NCCL, 80 and 81 the XLA client.
     ImportError where libreactant_mpi.so is not found.
     """
     global _initialized_before
@@ -64,6 +82,13 @@ def initialize(
         libmpi=libmpi,
         mpi_dirs=mpi_dirs,
         log=log,
+        device=device,
+        client=client,
+        preallocate=preallocate,
+        memory_fraction=memory_fraction,
+        nccl_nonblocking=nccl_nonblocking,
+        libnccl=libnccl,
+        libxla=libxla,
     )
     function, handle = _host_handle(comm)
     _end.finalize_at_exit()
@@ -135,9 +160,19 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
 
     @property
     def device(self) -> int | None:
-        """Ordinal of this rank's GPU; None for a communicator without."""
+        """Ordinal of this rank's GPU, as CUDA or HIP counts; None on a host communicator."""
         device = functions.device(self._comm)
         return None if device == -1 else self._known(device)
+
+    @property
+    def nccl_comm(self) -> int | None:
+        """The ncclComm_t as an integer, for compiled code and for CuPy; None on a host communicator. Owned by the library."""
+        return self._pointer(functions.nccl_comm)
+
+    @property
+    def client(self) -> int | None:
+        """The XLA client that the library made (PjRtClient or PJRT_Client *) as an integer; None where you make it."""
+        return self._pointer(functions.client)
 
     @property
     def id(self) -> int:
@@ -161,6 +196,37 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
     def error(self) -> int:
         """Code of the first failure on this communicator; 0 if there was none."""
         return self._known(functions.comm_error(self._comm))
+
+    def split(self, color: int, key: int = 0) -> "Communicator | None":
+        """One new communicator per color, its ranks ordered by key, then by rank here; None for a negative color.
+
+        Collective, blocking: ranks of negative color call it too. With GPUs if this one has them, on the same devices. The new
+        one has its own end, and lives on when this one ends. Errors: 1, 2, 9, 20, 31 timeout, 44 MPI failed, 69 NCCL.
+        """
+        made = ctypes.c_void_p()
+        code = functions.comm_split(self._comm, _c_int(color, "color"), _c_int(key, "key"), ctypes.byref(made))
+        if code:
+            self._fail(code)
+        return Communicator(made.value) if made.value else None
+
+    def create(self, ranks) -> "Communicator":
+        """A communicator of the listed ranks of this one, in the order of the list. Called by those ranks only; blocking.
+
+        All give the same list. Errors: 1 this rank is not listed, 2, 6 no such rank, or twice, and as split().
+        """
+        ranks = [integer(rank, "rank") for rank in ranks]
+        made = ctypes.c_void_p()
+        code = functions.comm_create(self._comm, len(ranks), (ctypes.c_int * len(ranks))(*ranks), ctypes.byref(made))
+        if code:
+            self._fail(code)
+        return Communicator(made.value)
+
+    def on_stream(self, stream=None) -> OnStream:
+        """The collectives and messages on device memory, put on this stream of the rank's GPU. Local.
+
+        stream  None for the default stream, its address as an integer, or a stream of CuPy, PyTorch, or with __cuda_stream__
+        """
+        return OnStream(self, stream)
 
     def describe(self) -> dict:
         """Everything known of it and of the process: ranks, hosts, options, times, first error. Local; takes a lock."""
@@ -204,6 +270,13 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
             self._fail(-value)
         return value
 
+    def _pointer(self, function) -> int | None:
+        """What a function says of this communicator; None for NULL, which is no failure unless the communicator has ended."""
+        pointer = function(self._comm)
+        if not pointer:
+            self._known(functions.comm_error(self._comm))
+        return pointer or None
+
     def _fail(self, code: int):
         if code == _abi.ERR_COMM:
             self._check_alive()
@@ -212,6 +285,16 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
     def _check_alive(self) -> None:
         if self._comm is None:
             raise ReactantMPIError(_abi.ERR_COMM, "this communicator has been ended by finalize()")
+
+
+def _c_int(value, what: str) -> int:
+    try:
+        number = index(value)
+    except TypeError:
+        number = None
+    if number is None or not -(2**31) <= number < 2**31:
+        raise ReactantMPIError(_abi.ERR_ARGUMENT, f"{what} must be a 32-bit integer, not {value!r:.60}")
+    return number
 
 
 def _host_handle(comm) -> tuple[str, int]:

@@ -39,6 +39,16 @@ def library_path() -> str:
     return state.loaded._name
 
 
+def library() -> SimpleNamespace:
+    """Every function of the C library by its name without reactant_mpi_, with the prototype of reactant_mpi.h, by ctypes.
+
+    For what has no method here, as library().alltoallv_stream(...): integers are taken as pointers, comm.handle or
+    comm.id as the communicator, DeviceBuffer.element as a type, and the result is the code. Loads the library; raises ImportError if there is none.
+    """
+    load()
+    return functions
+
+
 def candidates() -> list[str]:
     """Where the library may be, in the order tried. REACTANT_MPI_LIBRARY alone counts when it is set."""
     chosen = os.environ.get(VARIABLE)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from numbers import Real
 
 from . import _abi
 from .errors import ReactantMPIError
@@ -13,13 +14,36 @@ _THREAD_LEVEL = {
     "serialized": _abi.THREAD_SERIALIZED,
     "multiple": _abi.THREAD_MULTIPLE,
 }
+_CLIENT = {
+    "none": _abi.CLIENT_NONE,
+    "external": _abi.CLIENT_EXTERNAL,
+    "reactant": _abi.CLIENT_REACTANT,
+    "pjrt": _abi.CLIENT_PJRT,
+}
 _ON_OFF = {"off": 0, "on": 1}
 
 # C keeps the address of a log function for the life of the process, so these live as long. One per Python function.
 _log_functions = {}
 
 
-def options(*, gpu, thread_level, launcher_check, timeout_ms, max_count, libmpi, mpi_dirs, log) -> _abi.Options:
+def options(
+    *,
+    gpu=None,
+    thread_level=None,
+    launcher_check=None,
+    timeout_ms=None,
+    max_count=None,
+    libmpi=None,
+    mpi_dirs=None,
+    log=None,
+    device=None,
+    client=None,
+    preallocate=None,
+    memory_fraction=None,
+    nccl_nonblocking=None,
+    libnccl=None,
+    libxla=None,
+) -> _abi.Options:
     """The struct; None leaves an option unset."""
     struct = _abi.Options(*_abi.OPTIONS_INIT)
     if gpu is not None:
@@ -39,6 +63,20 @@ def options(*, gpu, thread_level, launcher_check, timeout_ms, max_count, libmpi,
         struct.mpi_dirs = b":".join(_path("mpi_dirs", folder) for folder in folders)
     if log is not None:
         struct.log_fn = _log_function(log)
+    if device is not None:
+        struct.device = _number("device", device, 0, 2**15)
+    if client is not None:
+        struct.client = _choice("client", client, _CLIENT)
+    if preallocate is not None:
+        struct.preallocate = _choice("preallocate", preallocate, _ON_OFF)
+    if memory_fraction is not None:
+        struct.memory_fraction = _fraction("memory_fraction", memory_fraction)
+    if nccl_nonblocking is not None:
+        struct.nccl_nonblocking = _choice("nccl_nonblocking", nccl_nonblocking, _ON_OFF)
+    if libnccl is not None:
+        struct.libnccl = _path("libnccl", libnccl)
+    if libxla is not None:
+        struct.libxla = _path("libxla", libxla)
     return struct
 
 
@@ -66,6 +104,12 @@ def _number(name: str, value, low: int, high: int) -> int:
     if isinstance(value, int) and low <= value <= high:
         return value
     raise ReactantMPIError(_abi.ERR_OPTION, f"{name} = {value!r:.60}: must be an integer from {low} to {high}")
+
+
+def _fraction(name: str, value) -> float:
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 < value <= 1:
+        return float(value)
+    raise ReactantMPIError(_abi.ERR_OPTION, f"{name} = {value!r:.60}: must be a number above 0, up to 1")
 
 
 def _path(name: str, value) -> bytes:

@@ -43,7 +43,10 @@ def main():
     about, process = comm.describe(), reactant_mpi.describe()
     check(isinstance(about, dict) and isinstance(process, dict), "describe")
     check(os.environ["REACTANT_MPI_LIBMPI"] in str(process), f"describe names the MPI library: {process}")
-    check(comm.device is None, "a host communicator has no device")
+    check((comm.device, comm.nccl_comm, comm.client) == (None, None, None), "a host communicator has no device")
+    on = comm.on_stream()
+    fails(61, "", on.Barrier)
+    fails(61, "", on.Allreduce, reactant_mpi.DeviceBuffer(0x1000, 3, "int32"), reactant_mpi.DeviceBuffer(0x2000, 3, "int32"))
     check(0 <= comm.local_rank < comm.local_size == comm.size, f"local rank {comm.local_rank} of {comm.local_size}")
     done()
 
