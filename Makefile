@@ -107,6 +107,17 @@ $(DEV): tests/requirements-dev.txt $(RUN)
 	$(PIP) --ignore-installed --prefix $(CURDIR)/$(@D) -r $<
 	@touch $@
 
+# Real libraries that need no GPU to be tested with: small ones always, big ones (0.6 GB) with BIG=1.
+PJRT := .venv/.pjrt
+$(PJRT): tests/requirements-pjrt.txt $(RUN)
+	$(PIP) -r $<
+	@touch $@
+
+BIG_LIBRARIES := .venv/.big
+$(BIG_LIBRARIES): tests/requirements-pjrt-big.txt tests/requirements-nccl.txt $(RUN)
+	$(PIP) -r tests/requirements-pjrt-big.txt -r tests/requirements-nccl.txt
+	@touch $@
+
 STATICCHECK := .venv/bin/staticcheck-$(STATICCHECK_VERSION)
 $(STATICCHECK): | $(RUN)
 	GOFLAGS= GOBIN=$(CURDIR)/.venv/staticcheck go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
@@ -127,7 +138,7 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 		$(PY) tests/launch -n $$n --mpi $$mpi -- $$program; \
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
-test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS)
+test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) $(if $(BIG),$(BIG_LIBRARIES))
 
 GATES      := header symbols elf imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel
@@ -135,11 +146,11 @@ PYTEST     := $(PY) -m pytest
 
 test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every MPI here
 	tests/gates/run $(GATES)
-	go test ./...
-	$(PYTEST) tests/mpi tests/python tests/launch_test.py
+	eval "$$($(PY) tests/real.py)"; go test ./...
+	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
-test-full: test ## the same with the long cases
+test-full: test ## the same with the long cases (BIG=1: also over a real NCCL and GPU plugins)
 
 # cgo hides compiler warnings, so the C files are compiled a second time here. The generated header stands in for cgo's.
 lint: $(DEV) $(STATICCHECK)

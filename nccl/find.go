@@ -58,7 +58,7 @@ func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
 		return f.warnOfOthers(found), f.tooOld(found)
 	}
 	xla := f.xla(wish.XLA)
-	found := f.inProcess(xla)
+	found := f.inProcess(xla, wish.HIP)
 	for _, next := range []func() *Found{
 		func() *Found { return f.besideXLA(xla) },
 		func() *Found { return f.stub(xla) },
@@ -149,7 +149,7 @@ func xlaDirs(xla string) []string {
 	return []string{dir, filepath.Join(dir, "..", "..", "nvidia", "nccl", "lib"), filepath.Join(dir, "..", "nvidia", "nccl", "lib")}
 }
 
-func (f *finder) inProcess(xla string) *Found {
+func (f *finder) inProcess(xla string, hip bool) *Found {
 	var all []*Found
 	for _, path := range f.sys.Loaded() {
 		if !isNCCL(path) {
@@ -159,12 +159,16 @@ func (f *finder) inProcess(xla string) *Found {
 		if err != nil {
 			continue
 		}
-		if found, why := f.judge(lib, "already in the process"); found != nil {
-			all = append(all, found)
-		} else {
+		found, why := f.judge(lib, "already in the process")
+		if found != nil && found.RCCL != hip {
+			found, why = nil, "it is for the other vendor's devices"
+		}
+		if found == nil {
 			lib.Close()
 			f.note("in the process: %s: %s", path, why)
+			continue
 		}
+		all = append(all, found)
 	}
 	if len(all) == 0 {
 		return nil
