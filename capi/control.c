@@ -75,6 +75,7 @@ int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactan
 
 int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out)
 {
+    const struct rmpi_comm *c;
     int rc;
     if (!out)
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_create: the place for the communicator is NULL");
@@ -83,8 +84,11 @@ int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, r
         return rc;
     if (n < 1 || !ranks)
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_create: the list of ranks is empty");
-    return rmpi_comm_live(comm) ? rmpiGoCreate(comm, n, (int *)(uintptr_t)ranks, out)
-                                : rmpi_bad_comm("reactant_mpi_comm_create", comm);
+    if (!(c = rmpi_comm_live(comm)))
+        return rmpi_bad_comm("reactant_mpi_comm_create", comm);
+    if (n > c->size)
+        return rmpi_fail(REACTANT_MPI_ERR_RANK, "reactant_mpi_comm_create: %d ranks are listed, the communicator has %d", n, c->size);
+    return rmpiGoCreate(comm, n, (int *)(uintptr_t)ranks, out);
 }
 
 int reactant_mpi_comm_free(reactant_mpi_comm *comm)
@@ -150,7 +154,7 @@ void *reactant_mpi_nccl_comm(const reactant_mpi_comm *comm)
 {
     const struct rmpi_comm *c = visible(comm);
     if (c)
-        return c->device ? c->device->comm : NULL;
+        return c->device && !(c->modes & RMPI_DEVICE_FAILED) ? c->device->comm : NULL;
     rmpi_bad_comm("reactant_mpi_nccl_comm", comm);
     return NULL;
 }

@@ -106,8 +106,8 @@ func rmpiGoDescribe(comm unsafe.Pointer, buf *C.char, n C.size_t) (needed C.size
 		return 0
 	}
 	if n > 0 {
-		out := unsafe.Slice((*byte)(unsafe.Pointer(buf)), int(n))
-		out[copy(out[:n-1], text)] = 0
+		out := unsafe.Slice((*byte)(unsafe.Pointer(buf)), int(min(n, C.size_t(len(text))+1)))
+		out[copy(out[:len(out)-1], text)] = 0
 	}
 	return C.size_t(len(text))
 }

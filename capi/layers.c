@@ -34,14 +34,13 @@ static int reduce_a_copy(struct rmpi_comm *c, const struct rmpi_call *a)
 /* With SERIALIZED a second thread inside MPI would be undefined behaviour; it is told instead. */
 static int one_at_a_time(struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    static int busy;
-    int free = 0, rc;
-    if (!__atomic_compare_exchange_n(&busy, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    int rc;
+    if (!rmpi_enter())
         return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, rmpi_rows[a->row].name,
                                 "another thread is inside a call, and MPI was initialised with thread level serialized; initialise "
                                 "it with MPI_THREAD_MULTIPLE");
     rc = run_or_split(c, a);
-    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    rmpi_leave();
     return rc;
 }
 

@@ -13,7 +13,7 @@ static struct rmpi_comm *find(const void *word)
 {
     struct rmpi_comm *c = rmpi_comm_slot(word);
     if (c)
-        return c;
+        return rmpi_comm_state(c) == RMPI_FREE || rmpi_comm_state(c) == RMPI_CLAIMED ? NULL : c;
     for (int id = rmpi_comm_next() - 1; id > 0 && word; id--)
         if (rmpi_comm_state(&rmpi_comms[id]) == RMPI_LIVE && rmpi_comms[id].device && rmpi_comms[id].device->comm == word)
             return &rmpi_comms[id];

@@ -261,13 +261,14 @@ int reactant_mpi_abort(reactant_mpi_comm *comm, int code);
  * Split: one new communicator per colour, ranks ordered by key, then by rank in comm. A negative colour takes part and gets NULL (0 is
  * returned). A GPU communicator gives GPU communicators with the same devices (ncclCommSplit where NCCL has it). Collective over comm,
  * blocking. The result is an own communicator: it lives on when comm ends.
- * Errors: 1, 2, 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2.
+ * Errors: 1, 2, 8 (an earlier split or create of comm timed out), 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2.
  */
 int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out);
 
 /*
- * A communicator of the n listed ranks of comm, in the order of the list. Called by those ranks only, with the same list; blocking.
- * Errors: 1 (not in the list), 2, 6 (a rank outside comm, or twice), 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2
+ * A communicator of the n listed ranks of comm, in the order of the list. Called by those ranks only, with the same list (different lists
+ * give 31 when the time of initialize is over); blocking.
+ * Errors: 1 (not in the list), 2, 6 (a rank outside comm, or twice), 8, 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2
  * (MPI_Comm_create_group).
  */
 int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out);
@@ -286,7 +287,8 @@ int reactant_mpi_local_size(const reactant_mpi_comm *comm);
 /* CUDA or HIP ordinal of this rank's device; -1 = host communicator. Negative code below -1 on error. */
 int reactant_mpi_device(const reactant_mpi_comm *comm);
 
-/* The ncclComm_t, owned by the library; NULL on a host communicator (no error) and on error. Compiled code may bake it. */
+/* The ncclComm_t, owned by the library; NULL on a host communicator (no error), after a failure of NCCL, and on error. Compiled code
+ * may bake it. */
 void *reactant_mpi_nccl_comm(const reactant_mpi_comm *comm);
 
 /* The XLA client with exactly this rank's device: PjRtClient (reactant) or PJRT_Client (pjrt); NULL where the host makes it. */

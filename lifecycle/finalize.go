@@ -31,26 +31,41 @@ func FinalizeAll() *cerr.Error {
 		if s := c.State(); s != handle.Live && s != handle.Ended {
 			continue
 		}
-		if err := end(c, true); err != nil && first == nil {
+		err := end(c, true)
+		if err != nil && err.Code == cerr.Thread {
+			return err
+		}
+		if first == nil {
 			first = err
 		}
 	}
-	if first != nil {
-		return first
+	leave, err := enter()
+	if err != nil {
+		return err
 	}
+	defer leave()
 	process.Lock()
 	defer process.Unlock()
 	if !process.ours || process.lib.Finalized() {
-		return nil
+		return first
 	}
 	if err := checkThread(process.lib, process.lib.ThreadLevel()); err != nil {
 		return err
 	}
-	return process.lib.Finalize()
+	// Also after a failure above: the other ranks are on their way into MPI_Finalize.
+	if err := process.lib.Finalize(); first == nil {
+		first = err
+	}
+	return first
 }
 
 // end drops one reference, or all of them, and frees the communicator with the last.
 func end(c handle.Comm, all bool) *cerr.Error {
+	leave, err := enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s, over, err := release(c, all)
 	if s == nil || err != nil {
 		return err
@@ -85,7 +100,8 @@ func release(c handle.Comm, all bool) (s *session, over bool, err *cerr.Error) {
 	if s == nil || c.State() == handle.Dead {
 		return nil, false, nil
 	}
-	if over = s.lib.Finalized(); !over {
+	// Ended comes first: MPI_Finalize may still be under way on another thread.
+	if over = c.State() == handle.Ended || s.lib.Finalized(); !over {
 		if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
 			return nil, false, err
 		}

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -18,8 +19,8 @@ type gpuSide struct {
 	context unsafe.Pointer
 	client  *client.Client
 	comm    *nccl.Comm
-	// ownsClient: the client ends with this communicator; a communicator split from another shares that one's.
-	ownsClient bool
+	// clientUsers counts the communicators that share the client: this one and those split from it. nil: there is none to end.
+	clientUsers *atomic.Int32
 }
 
 // noticeTag is the tag of "I have failed" on the control communicator.
@@ -89,7 +90,10 @@ func (s *session) makeClient() (err *cerr.Error) {
 		o.Mode = client.DefaultMode(dl.Host{}, o)
 	}
 	s.gpu.client, err = client.Make(dl.Host{}, o)
-	s.gpu.ownsClient = err == nil
+	if err == nil {
+		s.gpu.clientUsers = &atomic.Int32{}
+		s.gpu.clientUsers.Add(1)
+	}
 	return err
 }
 
@@ -194,6 +198,9 @@ func (s *session) part(failed bool) *cerr.Error {
 		s.gpu.comm = nil // the watcher has aborted it
 		n = 1
 	}
+	if s.lost.Load() {
+		return s.gpu.close(true)
+	}
 	n, err := s.most(n, patience)
 	return s.gpu.close(err != nil || n > 0)
 }
@@ -204,7 +211,7 @@ func (g *gpuSide) close(abort bool) *cerr.Error {
 	if g.comm != nil && !g.comm.End(abort, patience) {
 		first = cerr.New(cerr.NCCL, "NCCL did not end the communicator within %d ms; it is left behind", patience)
 	}
-	if g.client != nil && g.ownsClient {
+	if g.clientUsers != nil && g.clientUsers.Add(-1) == 0 {
 		if err := g.client.Close(); err != nil && first == nil {
 			first = err
 		}

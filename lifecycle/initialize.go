@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -34,9 +35,10 @@ type session struct {
 	options   Options
 	begin     time.Time
 	steps     timings
-	gpu       *gpuSide // nil: host communicator
-	parentGPU *gpuSide // of the communicator that this one comes from
-	why       string   // the reason for the device, or for none
+	gpu       *gpuSide    // nil: host communicator
+	parentGPU *gpuSide    // of the communicator that this one comes from
+	why       string      // the reason for the device, or for none
+	lost      atomic.Bool // this rank left a round of the control communicator: the ranks are out of step there
 }
 
 // timings are the steps of one initialize, for describe.
@@ -68,6 +70,11 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 	if err != nil {
 		return handle.Comm{}, err
 	}
+	leave, err := enter()
+	if err != nil {
+		return handle.Comm{}, err
+	}
+	defer leave()
 	if err := checkWorld(lib, options); err != nil {
 		return handle.Comm{}, err
 	}

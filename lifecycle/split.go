@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sort"
 	"time"
 	"unsafe"
@@ -23,7 +24,18 @@ func parentOf(word unsafe.Pointer) (*session, *cerr.Error) {
 	if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
 		return nil, err
 	}
+	if s.lost.Load() {
+		return nil, cerr.New(cerr.State, "an earlier split or create of communicator %d timed out: its ranks are no longer in step", c.ID())
+	}
 	return s, nil
+}
+
+// notIn notes that this rank has left a round in which the others may still be.
+func (s *session) notIn(err *cerr.Error) *cerr.Error {
+	if err != nil && err.Code == cerr.Timeout {
+		s.lost.Store(true)
+	}
+	return err
 }
 
 // Split makes one communicator per colour; ok is false for a rank of negative colour. Collective over the parent.
@@ -33,11 +45,29 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 		return c, false, err
 	}
 	steps := timings{last: time.Now()}
-	// Everybody's colour first: it is the proof, within the time, that all have arrived, since MPI's split itself cannot be bounded.
-	wish := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(max(color, -1))), uint32(key))
-	all, err := parent.lib.AllGather(parent.control, len(parent.ranks), wish, parent.options.TimeoutMS)
+	leave, err := enter()
 	if err != nil {
 		return c, false, err
+	}
+	defer leave()
+	// Everybody's colour first: it is the proof, within the time, that all have arrived, since MPI's split itself cannot be bounded. A rank
+	// that has given up has sent its colour too: the second round, which it does not join, proves that nobody has.
+	failed := uint32(0)
+	if on, _ := handle.ByWord(word); parent.gpu != nil && on.DeviceFailed() {
+		failed = 1
+	}
+	wish := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(max(color, -1))), uint32(key))
+	all, err := parent.lib.AllGather(parent.control, len(parent.ranks), binary.NativeEndian.AppendUint32(wish, failed), parent.options.TimeoutMS)
+	if err == nil {
+		err = parent.lib.Barrier(parent.control, parent.options.TimeoutMS)
+	}
+	if parent.notIn(err) != nil {
+		return c, false, err
+	}
+	for rank, b := range all {
+		if binary.NativeEndian.Uint32(b[8:]) != 0 {
+			return c, false, cerr.New(cerr.NCCL, "an earlier failure ended device calls on this communicator at rank %d; nothing can be split from it", rank)
+		}
 	}
 	s := parent.child(members(all, color))
 	if s.user, ok, err = parent.lib.Split(parent.user, color, key); err != nil {
@@ -73,8 +103,9 @@ func members(all [][]byte, color int) []int {
 	return out
 }
 
-// createTag keeps the messages of MPI_Comm_create_group apart from others on the parent's control communicator.
-const createTag = 2
+// createTag is the first of four tags for the messages of one list of ranks on the parent's control communicator: ranks that are given
+// different lists never meet, and get a timeout instead of undefined behaviour.
+func createTag(ranks []int) int { return 16 + 4*int(hash(fmt.Sprint(ranks))%8000) }
 
 // Create makes a communicator of the listed ranks, which alone call it.
 func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
@@ -97,8 +128,17 @@ func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
 		return none, cerr.New(cerr.Argument, "this rank (%d) is not in the list; only the listed ranks call", parent.rank)
 	}
 	steps := timings{last: time.Now()}
+	leave, err := enter()
+	if err != nil {
+		return none, err
+	}
+	defer leave()
 	s := parent.child(ranks)
-	if s.user, err = parent.lib.CreateGroup(parent.control, ranks, createTag); err != nil {
+	// MPI's function cannot be bounded, so all must be there first.
+	if err = parent.notIn(parent.lib.Meet(parent.control, parent.rank, ranks, createTag(ranks), parent.options.TimeoutMS)); err != nil {
+		return none, err
+	}
+	if s.user, err = parent.lib.CreateGroup(parent.control, ranks, createTag(ranks)); err != nil {
 		return none, err
 	}
 	return s.finish(nccl.Start{}, &steps)
@@ -149,9 +189,11 @@ func (s *session) finish(start nccl.Start, steps *timings) (handle.Comm, *cerr.E
 func (s *session) inherit(start nccl.Start) *cerr.Error {
 	g := *s.parentGPU
 	g.comm = nil
-	// A context of its own, so that parent and child may end in either order; the client stays the parent's.
+	// A context of its own, so that parent and child may end in either order; the client ends with the last that uses it.
 	g.context = nil
-	g.ownsClient = false
+	if g.clientUsers != nil {
+		g.clientUsers.Add(1)
+	}
 	s.gpu = &g
 	if err := s.agree(s.bindDevice()); err != nil {
 		return err

@@ -80,15 +80,61 @@ func (n *Notice) Send(rank, size int) *cerr.Error {
 		if peer == rank {
 			continue
 		}
-		p := newPending(0)
-		if rc := C.do_isend_empty(n.lib.c, C.uint64_t(n.comm), C.int(peer), C.int(n.tag), p.request); rc != 0 {
-			p.free()
-			return n.lib.Error("MPI_Isend", rc)
+		if err := n.lib.sendEmpty(n.comm, peer, n.tag); err != nil {
+			return err
 		}
-		if err := n.lib.wait(p, "MPI_Isend", 10_000); err != nil {
-			return p.failed(err)
-		}
+	}
+	return nil
+}
+
+func (l *Library) sendEmpty(comm uint64, peer, tag int) *cerr.Error {
+	p := newPending(0)
+	if rc := C.do_isend_empty(l.c, C.uint64_t(comm), C.int(peer), C.int(tag), p.request); rc != 0 {
 		p.free()
+		return l.Error("MPI_Isend", rc)
+	}
+	if err := l.wait(p, "MPI_Isend", 10_000); err != nil {
+		return p.failed(err)
+	}
+	p.free()
+	return nil
+}
+
+func (l *Library) await(comm uint64, peer, tag int, timeoutMS int64) *cerr.Error {
+	var rc C.int
+	switch C.rmpi_await(l.c, C.uint64_t(comm), C.int(peer), C.int(tag), C.int64_t(timeoutMS), &rc) {
+	case 0:
+		return nil
+	case 1:
+		return cerr.New(cerr.Timeout, "rank %d did not arrive with the same list of ranks within %d ms", peer, timeoutMS)
+	}
+	return l.Error("MPI_Iprobe", rc)
+}
+
+// Meet returns when every listed rank has called, waiting at most about the given time. Two rounds: one who gave up in the first has still
+// told that it was there, but is missed in the second. Takes four tags.
+func (l *Library) Meet(comm uint64, rank int, ranks []int, tag int, timeoutMS int64) *cerr.Error {
+	root := ranks[0]
+	for _, tag := range []int{tag, tag + 2} {
+		if rank != root {
+			if err := l.sendEmpty(comm, root, tag); err != nil {
+				return err
+			}
+			if err := l.await(comm, root, tag+1, timeoutMS); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, peer := range ranks[1:] {
+			if err := l.await(comm, peer, tag, timeoutMS); err != nil {
+				return err
+			}
+		}
+		for _, peer := range ranks[1:] {
+			if err := l.sendEmpty(comm, peer, tag+1); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -170,13 +170,22 @@ func paths(found []*Found) string {
 
 // open takes a library that somebody named: every failure counts.
 func (f *finder) open(path, how string) (*Found, *cerr.Error) {
+	found, err := f.look(path, how)
+	if err == nil {
+		f.keep(path)
+	}
+	return found, err
+}
+
+// look loads a library with its symbols kept to itself, and identifies it.
+func (f *finder) look(path, how string) (*Found, *cerr.Error) {
 	if err := RefuseByName(f.sys, path); err != nil {
 		f.note("%s: %s", how, err.Text)
 		return nil, err
 	}
 	// UCX must leave the synchronous signals alone, or a fault in Go code becomes its crash dump instead of a report.
 	f.sys.SetDefault("UCX_ERROR_SIGNALS", "SIGILL")
-	lib, err := f.sys.Open(path)
+	lib, err := f.sys.OpenLocal(path)
 	if err != nil {
 		f.note("%s: %s", how, err)
 		return nil, cerr.New(cerr.NoMPI, "cannot load the MPI library %s (%s): %s", path, how, err)
@@ -189,15 +198,19 @@ func (f *finder) open(path, how string) (*Found, *cerr.Error) {
 	return &Found{lib, family, how}, nil
 }
 
+// keep makes the symbols of the chosen library global: plugins of older Open MPIs need them. What was looked at and not chosen stays local.
+func (f *finder) keep(path string) { _, _ = f.sys.Open(path) }
+
 // try takes a library that was merely found; strict: only if it fits the launcher.
 func (f *finder) try(path, how string, launcher Launcher, strict bool) *Found {
 	if strict && !launcher.mayFit(path) {
 		return nil
 	}
-	found, err := f.open(path, how)
+	found, err := f.look(path, how)
 	if err != nil || strict && !launcher.fits(found) {
 		return nil
 	}
+	f.keep(path)
 	return found
 }
 

@@ -85,7 +85,7 @@ struct rmpi_control {
     int (*test)(const struct rmpi_mpi *, void *request, int *done);
     /* empty messages: "I have failed" */
     int (*isend_empty)(const struct rmpi_mpi *, uint64_t comm, int dest, int tag, void *request);
-    int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int tag, int *there);
+    int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int source, int tag, int *there); /* source < 0: any */
     int (*recv_empty)(const struct rmpi_mpi *, uint64_t comm, int source, int tag);
     /* color < 0: no part of any; *out is COMM_NULL's word then */
     int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
@@ -110,6 +110,8 @@ extern const int rmpi_type_bytes[RMPI_TYPES];
 
 /* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
 int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
+/* The same for an empty message, which is received. */
+int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int tag, int64_t timeout_ms, int *rc);
 /* Whether a rank of a communicator has sent the notice of its failure; for waits elsewhere (nccl/job.h). */
 struct rmpi_notice {
     const struct rmpi_mpi *mpi;

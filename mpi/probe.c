@@ -18,13 +18,13 @@ static int64_t now_ms(void)
 
 /* Polls: spins a little, since most waits are short; then yields, so that ranks that share a core meet fast; then sleeps, so that a long
  * wait costs nothing. */
-int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc)
+static int poll(int (*look)(const struct rmpi_mpi *, void *, int *), const struct rmpi_mpi *m, void *what, int64_t timeout_ms, int *rc)
 {
     int64_t start = 0;
     for (int turn = 0;; turn++) {
         int done = 0;
         int64_t waited;
-        *rc = m->control->test(m, request, &done);
+        *rc = look(m, what, &done);
         if (*rc != 0)
             return 2;
         if (done)
@@ -45,11 +45,36 @@ int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *
     }
 }
 
+int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc)
+{
+    return poll(m->control->test, m, request, timeout_ms, rc);
+}
+
+struct empty {
+    uint64_t comm;
+    int source, tag;
+};
+
+static int look_for(const struct rmpi_mpi *m, void *what, int *there)
+{
+    const struct empty *e = what;
+    return m->control->iprobe(m, e->comm, e->source, e->tag, there);
+}
+
+int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int tag, int64_t timeout_ms, int *rc)
+{
+    struct empty e = {comm, source, tag};
+    int end = poll(look_for, m, &e, timeout_ms, rc);
+    if (end == 0 && (*rc = m->control->recv_empty(m, comm, source, tag)) != 0)
+        return 2;
+    return end;
+}
+
 int rmpi_noticed(void *notice)
 {
     const struct rmpi_notice *n = notice;
     int there = 0;
-    return n->mpi->control->iprobe(n->mpi, n->comm, n->tag, &there) == 0 && there;
+    return n->mpi->control->iprobe(n->mpi, n->comm, -1, n->tag, &there) == 0 && there;
 }
 
 void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES])

@@ -81,7 +81,7 @@ func (s Start) Run() (*Comm, *cerr.Error) {
 	if c.failed != 0 {
 		err := cerr.New(cerr.NCCL, "%s (%s)", C.GoString(&c.text[0]), s.Lib.Path)
 		if c.comm != nil {
-			comm.End(true, 10_000)
+			comm.End(true, 3_000) // less than the others' patience with this rank (lifecycle: left)
 		}
 		return nil, err
 	}

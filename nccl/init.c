@@ -68,10 +68,8 @@ static int settle(struct rmpi_nccl_start *s, void *comm, int rc)
 {
     while (rc == NCCL_IN_PROGRESS) {
         int now = NCCL_IN_PROGRESS;
-        if (__atomic_load_n(&s->cancel, __ATOMIC_ACQUIRE)) {
-            RMPI_NCCL(s->nccl, CommAbort)(comm);
-            return NCCL_SYSTEM;
-        }
+        if (__atomic_load_n(&s->cancel, __ATOMIC_ACQUIRE))
+            return NCCL_SYSTEM; /* what was begun is aborted by given_up; a parent is not ours to abort */
         nap(200);
         rc = RMPI_NCCL(s->nccl, CommGetAsyncError)(comm, &now);
         if (rc == NCCL_SUCCESS)
@@ -108,6 +106,8 @@ static int make_comm(struct rmpi_nccl_start *s)
     }
     if (comm)
         rc = settle(s, comm, rc);
+    if (rc != 0 && comm && !s->parent && __atomic_load_n(&s->cancel, __ATOMIC_ACQUIRE))
+        s->comm = comm;
     if (rc != 0)
         return failed(s, function, rc);
     s->comm = comm;
@@ -141,11 +141,17 @@ static int warm_up(struct rmpi_nccl_start *s)
     if (rc != 0)
         return failed(s, "the first ncclAllReduce", rc);
     while ((rc = s->gpu->stream_query(s->gpu, stream)) == RMPI_GPU_BUSY) {
+        int now = NCCL_SUCCESS;
+        /* A lost peer shows here only: the stream just stays busy. */
+        if ((rc = RMPI_NCCL(s->nccl, CommGetAsyncError)(s->comm, &now)) != 0 || (now != NCCL_SUCCESS && now != NCCL_IN_PROGRESS))
+            return failed(s, "the first ncclAllReduce", rc != 0 ? rc : now);
         if (s->timeout_ms > 0 && now_ms() - start > s->timeout_ms) {
             snprintf(s->text, sizeof s->text, "the first ncclAllReduce on device %d did not end within %lld ms", s->ordinal,
                      (long long)s->timeout_ms);
             return s->failed = 1;
         }
+        if (__atomic_load_n(&s->cancel, __ATOMIC_ACQUIRE))
+            return s->failed = 1;
         nap(100);
     }
     if (rc != 0)
@@ -175,20 +181,22 @@ static void start(void *arg)
     }
 }
 
-struct rmpi_nccl_start *rmpi_nccl_start_new(const struct rmpi_nccl_start *what)
+/* The waiter has left, and NCCL came back after all: nobody else can end what was made, and its kernel would spin for ever. */
+static void given_up(void *arg)
 {
-    struct rmpi_nccl_start *s = malloc(sizeof *s);
-    if (s)
-        *s = *what;
-    return s;
+    struct rmpi_nccl_start *s = arg;
+    if (s->comm)
+        RMPI_NCCL(s->nccl, CommAbort)(s->comm);
+    if (s->scratch)
+        s->gpu->free(s->gpu, s->scratch);
+    if (s->context)
+        s->gpu->release(s->gpu, s->ordinal);
+    free(s);
 }
 
 enum rmpi_job_end rmpi_nccl_start_run(struct rmpi_nccl_start *s, int64_t timeout_ms, int (*poke)(void *), void *poke_arg)
 {
-    enum rmpi_job_end end = rmpi_job_run(start, s, timeout_ms, poke, poke_arg);
-    if (end == RMPI_JOB_LATE || end == RMPI_JOB_STOPPED)
-        __atomic_store_n(&s->cancel, 1, __ATOMIC_RELEASE);
-    return end;
+    return rmpi_job_run(start, s, timeout_ms, poke, poke_arg, given_up, &s->cancel);
 }
 
 struct ending {
@@ -222,7 +230,7 @@ int rmpi_nccl_end(const struct rmpi_device *d, int abort, int64_t timeout_ms)
         return -1;
     e->device = *d;
     e->abort = abort;
-    end = rmpi_job_run(finish, e, timeout_ms, NULL, NULL);
+    end = rmpi_job_run(finish, e, timeout_ms, NULL, NULL, free, NULL);
     if (end == RMPI_JOB_DONE)
         free(e);
     return end == RMPI_JOB_DONE ? 0 : -1;

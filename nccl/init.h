@@ -26,8 +26,7 @@ struct rmpi_nccl_start {
     void *scratch;
 };
 
-/* Copies of what was given; the struct is malloc'ed and freed by rmpi_nccl_started. */
-struct rmpi_nccl_start *rmpi_nccl_start_new(const struct rmpi_nccl_start *what);
+/* s is malloc'ed. After LATE and STOPPED it is the thread's, and not to be touched. */
 enum rmpi_job_end rmpi_nccl_start_run(struct rmpi_nccl_start *s, int64_t timeout_ms, int (*poke)(void *), void *poke_arg);
 
 /* End a communicator: finalize and destroy, or abort, within the time. 0 = done. */

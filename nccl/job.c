@@ -10,7 +10,7 @@
 struct job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    void (*work)(void *);
+    void (*work)(void *), (*late)(void *);
     void *arg;
     int done, abandoned;
 };
@@ -25,8 +25,10 @@ static void *thread(void *pointer)
     last = j->abandoned;
     pthread_cond_signal(&j->changed);
     pthread_mutex_unlock(&j->lock);
-    if (last)
+    if (last) {
+        j->late(j->arg);
         free(j);
+    }
     return NULL;
 }
 
@@ -63,7 +65,8 @@ static int past(const struct timespec *end)
     return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
-enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_ms, int (*poke)(void *), void *poke_arg)
+enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_ms, int (*poke)(void *), void *poke_arg,
+                               void (*late)(void *), int *cancel)
 {
     struct job *j = calloc(1, sizeof *j);
     enum rmpi_job_end end = RMPI_JOB_DONE;
@@ -73,6 +76,7 @@ enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_
         return RMPI_JOB_NO_THREAD;
     j->work = work;
     j->arg = arg;
+    j->late = late;
     pthread_mutex_init(&j->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -97,6 +101,8 @@ enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_
             end = RMPI_JOB_STOPPED;
         if (end != RMPI_JOB_DONE) {
             j->abandoned = 1;
+            if (cancel) /* under the lock: arg is freed after it */
+                __atomic_store_n(cancel, 1, __ATOMIC_RELEASE);
             break;
         }
     }

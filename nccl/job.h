@@ -13,9 +13,10 @@ enum rmpi_job_end { RMPI_JOB_DONE, RMPI_JOB_LATE, RMPI_JOB_STOPPED, RMPI_JOB_NO_
 
 /*
  * Run work(arg). Every few milliseconds the caller's thread calls poke(poke_arg), if given; non-zero stops the wait. After LATE or
- * STOPPED the thread still runs, and arg is its own: it must stay.
+ * STOPPED the thread still runs, and arg is its own: *cancel becomes 1, and late(arg) frees it when the work comes back.
  */
-enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_ms, int (*poke)(void *), void *poke_arg);
+enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_ms, int (*poke)(void *), void *poke_arg,
+                               void (*late)(void *), int *cancel);
 
 #pragma GCC visibility pop
 

@@ -88,7 +88,8 @@ static void mpi_ends(void)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count; i++)
-        rmpi_nccl_end(watched[i]->device, 1, END_MS);
+        if (!(__atomic_load_n(&watched[i]->modes, __ATOMIC_ACQUIRE) & RMPI_DEVICE_FAILED)) /* else aborted already */
+            rmpi_nccl_end(watched[i]->device, 1, END_MS);
     count = 0;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);

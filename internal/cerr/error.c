@@ -24,9 +24,16 @@ static pthread_key_t record_key;
 static pthread_once_t record_once = PTHREAD_ONCE_INIT;
 static int record_key_made;
 
+/* Other destructors of this thread may still fail here, after this one. */
+static void drop(void *old)
+{
+    record = NULL;
+    free(old);
+}
+
 static void make_key(void)
 {
-    record_key_made = pthread_key_create(&record_key, free) == 0;
+    record_key_made = pthread_key_create(&record_key, drop) == 0;
 }
 
 static struct record *this_record(void)

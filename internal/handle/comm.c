@@ -62,6 +62,8 @@ void rmpi_when_mpi_ends(void (*also)(void))
 void rmpi_mpi_ends(void)
 {
     void (*also)(void) = __atomic_load_n(&at_end, __ATOMIC_ACQUIRE);
+    if (rmpi_forked()) /* the parent's communicators, and locks that nobody here will open */
+        return;
     rmpi_comms_all_become(RMPI_ENDED);
     if (also)
         also();
@@ -72,6 +74,19 @@ void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text)
     int32_t none = 0;
     if (__atomic_compare_exchange_n(&c->error, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         __atomic_store_n(&c->error_text, strdup(text), __ATOMIC_RELEASE);
+}
+
+static int busy;
+
+int rmpi_enter(void)
+{
+    int free = 0;
+    return __atomic_compare_exchange_n(&busy, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+void rmpi_leave(void)
+{
+    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
 /* A forked child must not use MPI: its copies of the communicators answer with code 20. Nothing but stores here. */

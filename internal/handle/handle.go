@@ -113,6 +113,12 @@ func (c Comm) Session() unsafe.Pointer { return c.c.session }
 // DeviceFailed tells whether the watcher has given the device half up, and aborted it.
 func (c Comm) DeviceFailed() bool { return c.c.modes&C.RMPI_DEVICE_FAILED != 0 }
 
+// Enter takes MPI for one thread, where its level is SERIALIZED; false if another is inside. Leave gives it back.
+func Enter() bool { return C.rmpi_enter() != 0 }
+
+// Leave ends what Enter began.
+func Leave() { C.rmpi_leave() }
+
 // FirstError is the latched error: code 0 if none.
 func (c Comm) FirstError() (code int, text string) {
 	return int(c.c.error), C.GoString(c.c.error_text)

@@ -106,6 +106,10 @@ void rmpi_comms_all_become(uint32_t state);
 void rmpi_mpi_ends(void);
 void rmpi_when_mpi_ends(void (*also)(void));
 
+/* With SERIALIZED one thread at a time is inside MPI. enter: 0 = another one is. */
+int rmpi_enter(void);
+void rmpi_leave(void);
+
 /* First error wins; text is copied. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
 
