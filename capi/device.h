@@ -12,6 +12,9 @@ struct rmpi_comm *rmpi_device_comm(const char *name, const void *word, int *rc);
 /* NCCL's code to ours: 0, or the failure recorded with NCCL's text. */
 int rmpi_device_result(const char *name, struct rmpi_comm *c, int rc);
 
+/* End a group; NCCL's code, never "in progress". */
+int rmpi_group_end(const struct rmpi_nccl *n);
+
 #pragma GCC visibility pop
 
 #endif

@@ -2,8 +2,7 @@
  * NCCL's functions under our names: the same prototypes, our communicators. Compiled code ignores what they return, so a failure is
  * also latched on the communicator.
  */
-#include "capi/call.h"
-#include "nccl/stream.h"
+#include "capi/device.h"
 
 /*
  * The communicator that a word means. A raw ncclComm_t is looked for among the live communicators: there are few, and their slots are
@@ -151,7 +150,7 @@ int reactant_mpi_ncclGroupStart(void)
 int reactant_mpi_ncclGroupEnd(void)
 {
     const struct rmpi_nccl *n = rmpi_nccl_bound();
-    return n && !rmpi_forked() ? RMPI_NCCL(n, GroupEnd)() : NCCL_INVALID_USAGE;
+    return n && !rmpi_forked() ? rmpi_group_end(n) : NCCL_INVALID_USAGE;
 }
 
 const char *reactant_mpi_ncclGetErrorString(int code)

@@ -151,6 +151,24 @@ static int on_stream(uint32_t id, const char *name, const void *word, struct rmp
 
 /* ---- groups: of the one NCCL of the process, on the calling thread ---- */
 
+/* Non-blocking communicators are still at work when the group ends. Which ones were in it only NCCL knows: all are waited for. */
+int rmpi_group_end(const struct rmpi_nccl *n)
+{
+    int rc = RMPI_NCCL(n, GroupEnd)();
+    if (likely(rc != NCCL_IN_PROGRESS))
+        return rc;
+    rc = NCCL_SUCCESS;
+    for (int id = rmpi_comm_next() - 1; id > 0; id--) {
+        const struct rmpi_comm *c = &rmpi_comms[id];
+        int one;
+        if (rmpi_comm_state(c) != RMPI_LIVE || !c->device || c->modes & RMPI_DEVICE_FAILED)
+            continue;
+        if ((one = rmpi_nccl_settle(c->device, NCCL_IN_PROGRESS)) != NCCL_SUCCESS)
+            rc = one;
+    }
+    return rc;
+}
+
 static int group(const char *name, int start)
 {
     const struct rmpi_nccl *n = rmpi_nccl_bound();
@@ -160,8 +178,8 @@ static int group(const char *name, int start)
         return rmpi_control_refused(name);
     if (!n)
         return rmpi_fail(REACTANT_MPI_ERR_NO_DEVICE, "%s: no device communicator has been made", name);
-    rc = start ? RMPI_NCCL(n, GroupStart)() : RMPI_NCCL(n, GroupEnd)();
-    if (rc == 0 || rc == NCCL_IN_PROGRESS)
+    rc = start ? RMPI_NCCL(n, GroupStart)() : rmpi_group_end(n);
+    if (rc == 0)
         return 0;
     rmpi_nccl_text(n, rc, text);
     return rmpi_fail(REACTANT_MPI_ERR_NCCL, "%s: %s", name, text);

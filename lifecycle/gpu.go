@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -83,8 +85,14 @@ func (s *session) bindDevice() (err *cerr.Error) {
 
 func (s *session) makeClient() (err *cerr.Error) {
 	o := client.Options{
-		Mode: client.Mode(s.options.Client), Plugin: s.options.LibXLA, Library: s.options.LibXLA,
-		Device: s.gpu.choice.Ordinal, MemoryFraction: s.options.MemFraction, Preallocate: s.options.Preallocate,
+		Mode: client.Mode(s.options.Client), Device: s.gpu.choice.Ordinal,
+		MemoryFraction: s.options.MemFraction, Preallocate: s.options.Preallocate,
+	}
+	// One option names either kind of XLA library.
+	if strings.HasPrefix(filepath.Base(s.options.LibXLA), "libReactantExtra") {
+		o.Library = s.options.LibXLA
+	} else {
+		o.Plugin = s.options.LibXLA
 	}
 	if s.options.Client == chooseClient {
 		o.Mode = client.DefaultMode(dl.Host{}, o)

@@ -573,6 +573,9 @@ static int by_nccl_names(void *send, void *recv, int to, int from)
     a = reactant_mpi_ncclSend(send, 5, 2, to, comm, stream);
     b = reactant_mpi_ncclRecv(recv, 5, 2, from, reactant_mpi_nccl_comm(comm), stream);
     c = reactant_mpi_ncclGroupEnd();
+    while (c == 7) /* a non-blocking communicator: NCCL's own code passes, and it is for the caller to wait */
+        if (reactant_mpi_ncclCommGetAsyncError(comm, &c) != 0)
+            c = -1;
     return a ? a : b ? b : c;
 }
 
@@ -790,10 +793,11 @@ static void *fresh_thread(void *arg)
     return NULL;
 }
 
+/* A thread without a context is a matter of CUDA: of HIP's devices one is always current, device 0 at first, and RCCL goes back to it. */
 static void check_contexts(int line)
 {
     int mine = reactant_mpi_device(comm);
-    for (int d = 0; d < 16; d++) {
+    for (int d = 0; d < 16 && !gpu.hip; d++) {
         int made = gpu_contexts_created(d);
         if (d != mine)
             CHECK(made <= 0, "line %d: %d contexts were made on device %d; ours is %d", line, made, d, mine);

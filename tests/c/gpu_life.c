@@ -11,6 +11,7 @@
  *   async-forgotten RANK the same, and the host ends MPI without finalize
  *   killed RANK    the rank kills itself; the others notice (needs a launcher that lets them live)
  *   client MODE    the client has exactly our device
+ *   where [FILE]   initialize, told in one line of key=value between tabs; FILE is loaded before
  *   many           three communicators at once, and one made again after finalize
  */
 #include "gpu.h"
@@ -142,7 +143,8 @@ static int life_loops(int n)
               i, gpu_context_refs(device));
         if (i == n / 5) { /* by now everything that is made once is there */
             files = entries("/proc/self/fd");
-            tasks = threads(0);
+            nap_ms(400); /* what is on its way out is gone: two rounds of the watcher */
+            tasks = entries("/proc/self/task");
             memory_kib = resident_kib();
             contexts = gpu_contexts_created(device);
         }
@@ -371,6 +373,69 @@ static int life_client(const char *mode)
     return check_done(rank);
 }
 
+/* ---- what a rank got, for tests of the choice ---- */
+
+static char lines[3500]; /* one line: launchers mingle those of the ranks */
+
+__attribute__((format(printf, 2, 3))) static void line(const char *key, const char *format, ...)
+{
+    size_t used = strlen(lines), room = sizeof lines - used;
+    va_list list;
+    snprintf(lines + used, room, "%s=", key);
+    used = strlen(lines);
+    va_start(list, format);
+    vsnprintf(lines + used, sizeof lines - used, format, list);
+    va_end(list);
+    for (char *at = lines + used; *at; at++)
+        if (*at == '\n' || *at == '\t')
+            *at = ' ';
+    used = strlen(lines);
+    snprintf(lines + used, sizeof lines - used, "\t");
+}
+
+/* A string or number of the description, behind a place in it. */
+static void tell(const char *from, const char *key)
+{
+    char word[64];
+    snprintf(word, sizeof word, "\"%s\": ", key);
+    const char *at = strstr(from, word);
+    if (!at)
+        return;
+    at += strlen(word);
+    int n = *at == '"' ? (int)strcspn(++at, "\"") : (int)strcspn(at, ",\n}");
+    line(key, "%.*s", n > 900 ? 900 : n, at);
+}
+
+static int life_where(const char *file)
+{
+    static char json[65536];
+    if (file && !dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
+        fprintf(stderr, "gpu_life: %s\n", dlerror());
+        return 2;
+    }
+    comm = reactant_mpi_initialize(REACTANT_MPI_COMM_WORLD);
+    line("code", "%d", comm ? 0 : reactant_mpi_last_error_code());
+    line("text", "%.1500s", comm ? "" : reactant_mpi_last_error());
+    if (comm) {
+        static const char *const keys[] = {"ordinal", "id", "nccl", "nccl_path", "nccl_found", "nccl_warning"};
+        int64_t x = reactant_mpi_rank(comm) + 1, sum = -1;
+        int rc = reactant_mpi_allreduce(&x, &sum, 1, REACTANT_MPI_INT64, REACTANT_MPI_SUM, comm);
+        line("rank", "%d", reactant_mpi_rank(comm));
+        line("sum", "%lld", rc ? -1LL : (long long)sum);
+        line("device", "%d", reactant_mpi_device(comm));
+        reactant_mpi_describe(comm, json, sizeof json);
+        const char *from = strstr(json, "\"device\": ");
+        NEED(from, "%s", json);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys && reactant_mpi_device(comm) >= 0; i++)
+            tell(strncmp(keys[i], "id", 3) == 0 ? strchr(from, '{') : from, keys[i]);
+        tell(from, "device_reason");
+    }
+    puts(lines);
+    fflush(stdout);
+    reactant_mpi_finalize(NULL);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *life = argc > 1 ? argv[1] : "";
@@ -386,6 +451,8 @@ int main(int argc, char **argv)
         return life_double();
     if (!strcmp(life, "exit"))
         return life_exit();
+    if (!strcmp(life, "where"))
+        return life_where(argc > 2 ? argv[2] : NULL);
     if (!strcmp(life, "many"))
         return life_many();
     if (!strcmp(life, "async"))

@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from harness import BUILD, FULL, checked, launch, probe, program, told
+from harness import BUILD, FULL, checked, launch, program, told
 
 MAIN = ["mpich", "openmpi"]
 FAKES = os.path.join(BUILD, "tests", "fake")
@@ -40,12 +40,6 @@ def on_each_rank(assignments, command):
     return ["sh", "-c", f'RANK={RANK}; {assignments} exec "$0" "$@"', *command]
 
 
-def described(record, key):
-    """A value of the JSON that probe prints in one line."""
-    found = re.search(rf'"{key}": ("(?:[^"\\]|\\.)*"|[^,}}]+)', record["describe"])
-    return found.group(1).strip('"') if found else None
-
-
 def is_here(library):
     try:
         ctypes.CDLL(library)
@@ -75,10 +69,10 @@ def test_collectives(mpi, nccl, n):
 
 
 @pytest.mark.parametrize("mpi, nccl", [("mpich", "nccl228"), ("openmpi", "nccl222")])
-@pytest.mark.parametrize("how", [{"NCCL_COMM_BLOCKING": "0"}, {"REACTANT_MPI_NCCL_NONBLOCKING": "on"}], ids=["environment", "option"])
+@pytest.mark.parametrize("how", ["NCCL_COMM_BLOCKING=0", "REACTANT_MPI_NCCL_NONBLOCKING=on"])
 def test_nonblocking(mpi, nccl, how):
     """A thread inside NCCL does each call; ours return when the work is on the stream all the same."""
-    checked(mpi, 2, [program("gpu_collectives")], env=doubles(nccl, **how), timeout=240)
+    checked(mpi, 2, [program("gpu_collectives")], env=doubles(nccl, 4, **dict([how.split("=")])), timeout=90)
 
 
 # ---- life -------------------------------------------------------------------------------------------------------------------
@@ -145,14 +139,13 @@ def test_client_by_the_library_named(library, mode):
 # ---- which device -----------------------------------------------------------------------------------------------------------
 
 
-def where(mpi, n, *arguments, env, assignments=None):
-    command = [program("probe"), "--describe", *arguments]
-    if assignments is None:
-        return probe(mpi, n, "--describe", *arguments, env=env)
-    result = launch(mpi, n, on_each_rank(assignments, command), env=env, timeout=60)
-    from harness import records  # a wrapper stands before the program
-
-    found = records(result)
+def where(mpi, n, *arguments, env, assignments=""):
+    """initialize on n ranks, what each got; assignments: variables by $RANK, of a shell."""
+    command = [program("gpu_life"), "where", *arguments]
+    result = launch(mpi, n, on_each_rank(assignments, command) if assignments else command, env=env, timeout=60)
+    # Launchers mingle the lines of the ranks: one may begin where another's end is still to come.
+    lines = re.findall(r"code=\d+\ttext=.*?(?=code=\d+\ttext=|\Z)", result.stdout, re.DOTALL)
+    found = [dict(pair.split("=", 1) for pair in line.strip().split("\t")) for line in lines]
     assert result.returncode == 0 and len(found) == n, told(result)
     return found
 
@@ -160,7 +153,7 @@ def where(mpi, n, *arguments, env, assignments=None):
 def good(found):
     for record in found:
         assert record["code"] == "0", record
-    return {int(r["rank"]): (int(described(r, "ordinal")), described(r, "device_reason")) for r in found}
+    return {int(r["rank"]): (int(r["device"]), r["device_reason"]) for r in found}
 
 
 def same_failure(found, code, *words):
@@ -176,8 +169,8 @@ def same_failure(found, code, *words):
 def test_library_found(nccl):
     found = where("mpich", 2, env=doubles(nccl))
     assert {r: d for r, (d, _) in good(found).items()} == {0: 0, 1: 1}
-    assert described(found[0], "nccl") == VERSIONS[nccl]
-    assert described(found[0], "nccl_path").startswith(folder(nccl))
+    assert found[0]["nccl"] == VERSIONS[nccl]
+    assert found[0]["nccl_path"].startswith(folder(nccl))
 
 
 @pytest.mark.parametrize("mpi", MAIN)
@@ -186,7 +179,7 @@ def test_one_visible_device_each(mpi):
     found = where(mpi, 4, env=doubles("nccl228"), assignments="export CUDA_VISIBLE_DEVICES=$RANK;")
     assert {d for d, _ in good(found).values()} == {0}
     assert {why for _, why in good(found).values()} == {"one visible device"}
-    assert len({described(r, "id") for r in found}) == 4
+    assert len({r["id"] for r in found}) == 4
 
 
 def test_wish():
@@ -197,7 +190,7 @@ def test_wish():
 def test_visible_devices_in_another_order():
     found = where("openmpi", 2, env=doubles("nccl228", CUDA_VISIBLE_DEVICES="3,1"))
     assert {r: d for r, (d, _) in good(found).items()} == {0: 0, 1: 1}
-    assert {described(r, "id")[:12] for r in found} == {"GPU-00000003", "GPU-00000001"}
+    assert {r["id"][:12] for r in found} == {"GPU-00000003", "GPU-00000001"}
 
 
 @pytest.mark.parametrize("mpi", MAIN)
@@ -243,7 +236,7 @@ def test_instances_of_two_gpus():
     lists = "case $RANK in 0) V=MIG-10000000;; *) V=MIG-20000000;; esac; export CUDA_VISIBLE_DEVICES=$V;"
     found = where("mpich", 2, env=doubles("nccl228", MIG), assignments=lists)
     assert {d for d, _ in good(found).values()} == {0}
-    assert len({described(r, "id") for r in found}) == 2
+    assert len({r["id"] for r in found}) == 2
 
 
 def test_instances_of_one_gpu():
@@ -289,24 +282,20 @@ def test_two_libraries():
     other = os.path.join(folder("nccl222"), "libnccl.so.2")
     mine = os.path.join(folder("nccl228"), "libnccl.so.2")
     env = doubles("nccl228", REACTANT_MPI_LIBNCCL=mine)
-    found = where("mpich", 2, "--preload", other, "local", env=env)
-    assert described(found[0], "nccl") == VERSIONS["nccl228"] and good(found)
-    assert "two NCCL libraries" in described(found[0], "nccl_warning")
-    found = where("mpich", 2, "--preload", other, "local", env=env | {"REACTANT_MPI_GPU": "required"})
+    found = where("mpich", 2, other, env=env)
+    assert found[0]["nccl"] == VERSIONS["nccl228"] and good(found)
+    assert "two NCCL libraries" in found[0]["nccl_warning"]
+    found = where("mpich", 2, other, env=env | {"REACTANT_MPI_GPU": "required"})
     same_failure(found, 66, other, mine)
 
 
 def test_the_one_in_the_process():
     other = os.path.join(folder("nccl218"), "libnccl.so.2")
-    found = where("openmpi", 2, "--preload", other, "local", env=doubles("nccl228"))
-    assert described(found[0], "nccl") == VERSIONS["nccl218"] and good(found)
+    found = where("openmpi", 2, other, env=doubles("nccl228"))
+    assert found[0]["nccl"] == VERSIONS["nccl218"] and good(found)
 
 
 # ---- no GPU -----------------------------------------------------------------------------------------------------------------
-
-
-def without(*variables):
-    return {"LD_LIBRARY_PATH": "", "FAKE_GPUS": "0"} | dict(variables)
 
 
 @pytest.mark.parametrize("mpi", MAIN)
@@ -316,8 +305,8 @@ def test_no_device(mpi, n):
     found = where(mpi, n, env=doubles("nccl228", 0))
     for record in found:
         assert record["code"] == "0" and record["sum"] == str(n * (n + 1) // 2), record
-        assert described(record, "device") == "null", record
-        assert "no CUDA-capable device" in described(record, "device_reason"), record
+        assert record["device"] == "-1", record
+        assert "no CUDA-capable device" in record["device_reason"], record
     same_failure(where(mpi, n, env=doubles("nccl228", 0, REACTANT_MPI_GPU="required")), 61, "no CUDA-capable device")
 
 
@@ -326,7 +315,7 @@ def test_no_driver():
     env = {"LD_LIBRARY_PATH": folder("nccl228"), "REACTANT_MPI_GPU": "auto"}
     found = where("mpich", 2, env=env)
     for record in found:
-        assert record["code"] == "0" and "libcuda.so.1: cannot open" in described(record, "device_reason"), record
+        assert record["code"] == "0" and "libcuda.so.1: cannot open" in record["device_reason"], record
     # what the dynamic loader said, of both runtimes
     same_failure(where("mpich", 2, env=env | {"REACTANT_MPI_GPU": "required"}), 61, "libcuda.so.1: cannot open", "libamdhip64.so")
 
@@ -336,7 +325,7 @@ def test_no_library():
     env = doubles("nccl228") | {"LD_LIBRARY_PATH": folder("cuda")}
     found = where("openmpi", 2, env=env)
     for record in found:
-        assert record["code"] == "0" and "libnccl.so.2: cannot open" in described(record, "device_reason"), record
+        assert record["code"] == "0" and "libnccl.so.2: cannot open" in record["device_reason"], record
     same_failure(where("openmpi", 2, env=env | {"REACTANT_MPI_GPU": "required"}), 60, "libnccl.so.2: cannot open")
 
 

@@ -7,8 +7,8 @@ from test_gpu import MAIN, doubles
 # What needs a new process: the devices are found once, and a wrong library stays in it.
 CASES = [
     "before",
-    "pci option-client option-device mode-differs same-device retain unique-id init-system comm-count first-allreduce first-async alloc "
-    "stream-query set-context plugin-create extra-throws missing init-hangs",
+    "pci option-client option-device mode-differs same-device retain unique-id init-system comm-count first-allreduce first-async "
+    "alloc stream-query set-context plugin-create extra-throws missing init-hangs",
     "library",
 ]
 
