@@ -32,7 +32,7 @@ static void *thread(void *pointer)
     return NULL;
 }
 
-static int start(struct job *j)
+int rmpi_thread(void *(*run)(void *), void *arg)
 {
     pthread_attr_t attributes;
     pthread_t id;
@@ -42,7 +42,7 @@ static int start(struct job *j)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&id, &attributes, thread, j);
+    rc = pthread_create(&id, &attributes, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return rc;
@@ -82,7 +82,7 @@ enum rmpi_job_end rmpi_job_run(void (*work)(void *), void *arg, int64_t timeout_
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&j->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (start(j) != 0) {
+    if (rmpi_thread(thread, j) != 0) {
         free(j);
         return RMPI_JOB_NO_THREAD;
     }

@@ -9,6 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* A detached thread of the library's own: all signals blocked. 0 or an errno. */
+int rmpi_thread(void *(*run)(void *), void *arg);
+
 enum rmpi_job_end { RMPI_JOB_DONE, RMPI_JOB_LATE, RMPI_JOB_STOPPED, RMPI_JOB_NO_THREAD };
 
 /*

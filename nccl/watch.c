@@ -10,7 +10,6 @@
 #include "mpi/mpi.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,22 +65,6 @@ static void *watch(void *unused)
     return NULL;
 }
 
-static int start(void)
-{
-    pthread_attr_t attributes;
-    pthread_t id;
-    sigset_t all, before;
-    int rc;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&id, &attributes, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return rc;
-}
-
 /* MPI ends while communicators live: nobody will finalize them in order any more. Abort each within a short time; the handle already
  * answers 43. */
 static void mpi_ends(void)
@@ -110,7 +93,7 @@ int rmpi_watch_add(struct rmpi_comm *c)
     }
     watched[count++] = c;
     rmpi_when_mpi_ends(mpi_ends);
-    if (!running && (rc = start()) == 0)
+    if (!running && (rc = rmpi_thread(watch, NULL)) == 0)
         running = 1;
     pthread_mutex_unlock(&lock);
     return rc;
