@@ -86,9 +86,8 @@ int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, r
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_create: the list of ranks is empty");
     if (!(c = rmpi_comm_live(comm)))
         return rmpi_bad_comm("reactant_mpi_comm_create", comm);
-    if (n > c->size)
-        return rmpi_fail(REACTANT_MPI_ERR_RANK, "reactant_mpi_comm_create: %d ranks are listed, the communicator has %d", n, c->size);
-    return rmpiGoCreate(comm, n, (int *)(uintptr_t)ranks, out);
+    /* Of more ranks than there are one is outside or comes twice, among the first size + 1 already: no need to read on. */
+    return rmpiGoCreate(comm, n > c->size ? c->size + 1 : n, (int *)(uintptr_t)ranks, out);
 }
 
 int reactant_mpi_comm_free(reactant_mpi_comm *comm)
