@@ -26,7 +26,9 @@ static inline __attribute__((always_inline)) int check_type_and_op(const struct 
         a->op = op;
     }
     a->type = type;
-    a->send_type = a->recv_type = c->mpi->type[type];
+    a->send_type = c->mpi->type[type];
+    if (row->rules & HAS_SOURCE)
+        a->recv_type = a->send_type;
     return 0;
 }
 

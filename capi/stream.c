@@ -5,9 +5,19 @@
 #include "capi/types.h"
 #include "internal/table/shapes.h"
 
+/* The rows again, where the compiler sees them: each function below keeps of the checks what its row needs. */
+static const struct rmpi_row rows[RMPI_ROWS] = {
+#define COLLECTIVE(name, shape, rules, large, function, arguments) {"reactant_mpi_" #name "_stream", "", HAS_##shape | (rules), large},
+#define MESSAGE COLLECTIVE
+#include "internal/table/rows.inc"
+#undef COLLECTIVE
+#undef MESSAGE
+};
+
+#define INLINE static inline __attribute__((always_inline))
 #define FAIL(code, ...) return rmpi_call_failed(c, REACTANT_MPI_ERR_##code, name, __VA_ARGS__)
 
-static int check_type_and_op(const char *name, unsigned rules, struct rmpi_comm *c, struct rmpi_call *a)
+INLINE int check_type_and_op(const char *name, unsigned rules, struct rmpi_comm *c, struct rmpi_call *a)
 {
     const int type = rmpi_type_of(a->type), op = rules & HAS_OP ? rmpi_op_of(a->op) : 0;
     struct rmpi_nccl_type t;
@@ -26,7 +36,7 @@ static int check_type_and_op(const char *name, unsigned rules, struct rmpi_comm 
     return 0;
 }
 
-static int check_peer(const char *name, struct rmpi_comm *c, const char *what, int *peer)
+INLINE int check_peer(const char *name, struct rmpi_comm *c, const char *what, int *peer)
 {
     if (*peer == REACTANT_MPI_PROC_NULL)
         *peer = -1;
@@ -36,7 +46,7 @@ static int check_peer(const char *name, struct rmpi_comm *c, const char *what, i
 }
 
 /* NCCL works in place on equal pointers, or on the own block of the large buffer: IN_PLACE becomes that pointer. */
-static int check_buffers(const char *name, unsigned rules, struct rmpi_comm *c, struct rmpi_call *a)
+INLINE int check_buffers(const char *name, unsigned rules, struct rmpi_comm *c, struct rmpi_call *a)
 {
     const int at_root = !(rules & HAS_ROOT) || a->root == c->rank;
     const int send_counts = rules & HAS_SEND && (at_root || !(rules & SEND_AT_ROOT));
@@ -62,7 +72,7 @@ static int check_buffers(const char *name, unsigned rules, struct rmpi_comm *c, 
     return 0;
 }
 
-static int check_count(const char *name, const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
+INLINE int check_count(const char *name, const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
 {
     const size_t ranks = row->large == BY_BLOCK || row->large == BY_REDUCE ? (size_t)c->size : 1;
     size_t most = row->rules & HAS_SOURCE ? a->recv_count : a->count, bytes;
@@ -73,7 +83,7 @@ static int check_count(const char *name, const struct rmpi_row *row, struct rmpi
     return 0;
 }
 
-static int check(const char *name, const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
+INLINE int check(const char *name, const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
 {
     const unsigned rules = row->rules;
     int rc;
@@ -116,15 +126,16 @@ int rmpi_device_result(const char *name, struct rmpi_comm *c, int rc)
     FAIL(NCCL, "%s; NCCL %s", text, c->device->nccl->path);
 }
 
-static int on_stream(uint32_t id, const char *name, const void *word, struct rmpi_call *a, void *stream)
+INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *stream)
 {
+    const char *name = rows[id].name;
     int rc;
     struct rmpi_comm *c = rmpi_device_comm(name, word, &rc);
     if (unlikely(!c))
         return rc;
     a->row = id;
     a->stream = stream;
-    if (unlikely(rc = check(name, &rmpi_rows[id], c, a)))
+    if (unlikely(rc = check(name, &rows[id], c, a)))
         return rc;
     return rmpi_device_result(name, c, rmpi_stream_run(c, a));
 }
@@ -134,14 +145,14 @@ static int on_stream(uint32_t id, const char *name, const void *word, struct rmp
     {                                                                                     \
         struct rmpi_call a;                                                               \
         STORE_##shape(a);                                                                 \
-        return on_stream(RMPI_##name, "reactant_mpi_" #name "_stream", comm, &a, stream); \
+        return on_stream(RMPI_##name, comm, &a, stream); \
     }
 #define STREAM_MESSAGE(name, shape)                                                              \
     int reactant_mpi_##name##_stream(STREAM_PARAMS_##shape reactant_mpi_comm *comm, void *stream) \
     {                                                                                            \
         struct rmpi_call a;                                                                      \
         STREAM_STORE_##shape(a);                                                                 \
-        return on_stream(RMPI_##name, "reactant_mpi_" #name "_stream", comm, &a, stream);        \
+        return on_stream(RMPI_##name, comm, &a, stream);        \
     }
 #define COLLECTIVE(name, shape, ...) STREAM_COLLECTIVE(name, shape)
 #define MESSAGE(name, shape, ...) STREAM_MESSAGE(name, shape)
