@@ -151,6 +151,7 @@ test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every 
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
 test-full: test ## the same with the long cases (BIG=1: also over a real NCCL and GPU plugins)
+	go test -race ./lifecycle ./mpi ./internal/... ./nccl/device ./client
 
 # cgo hides compiler warnings, so the C files are compiled a second time here. The generated header stands in for cgo's.
 lint: $(DEV) $(STATICCHECK)
