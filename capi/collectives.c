@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) int prepare(const char *name, uint3
     {                                                                                                     \
         struct rmpi_call a;                                                                               \
         STORE_##shape(a);                                                                                 \
-        return prepare("reactant_mpi_prepare_" #name, RMPI_##name, comm, &a, out);                                                       \
+        return prepare("reactant_mpi_prepare_" #name, RMPI_##name, comm, &a, out);                        \
     }
 #define MESSAGE(name, shape, ...)                                                   \
     int reactant_mpi_##name(PARAMS_##shape reactant_mpi_comm *comm AFTER_COMM_##shape) \

@@ -139,7 +139,7 @@ uint32_t reactant_mpi_version(void);
 typedef struct reactant_mpi_comm reactant_mpi_comm;       /* a communicator */
 typedef struct reactant_mpi_request reactant_mpi_request; /* a prepared call */
 
-/* What a receive got. `source` and `tag` are ANY values of no kind: the real ones (PROC_NULL for a receive from PROC_NULL). */
+/* What a receive got: the rank and tag it came with, never ANY_ values; PROC_NULL and ANY_TAG for a receive from PROC_NULL. */
 typedef struct reactant_mpi_status {
     int source;
     int tag;
@@ -216,8 +216,8 @@ typedef struct reactant_mpi_options {
  * Make a communicator over the ranks of a communicator of the host's MPI. Collective over those ranks, blocking.
  *
  * comm    the host MPI's handle by value (MPICH's negative handles may be sign-extended), or 0 = MPI_COMM_WORLD.
- *         Implausible and unreadable values are refused. Under Open MPI a handle is a pointer: a readable pointer to something
- *         that is not a communicator cannot be told from one, as in MPI itself.
+ *         Implausible and unreadable values are refused, and addresses where something else stands than a communicator of this MPI. A
+ *         communicator that the host has freed may pass under Open MPI, as in MPI itself.
  * returns the communicator, or NULL: reactant_mpi_last_error_code() and reactant_mpi_last_error() say why.
  *
  * Finds MPI at the first call: the one in the process, else `libmpi`, hints (MPI4PY_LIBMPI, MPI_HOME, ...), the launcher's own,
@@ -245,7 +245,7 @@ int reactant_mpi_initialize_fint(int fcomm, const reactant_mpi_options *options,
  *
  * NULL: end every communicator, newest first, whatever its references, then MPI, if this library initialised it. Programs end
  * with it. After MPI has ended, initialize gives 43.
- * Errors: 2, 9, 20, 21, 44.   MPI-5.0 sections 7.4.3 (MPI_Comm_free), 11.2.2 (MPI_Finalize).
+ * Errors: 2, 9, 20, 21, 44, 69, 81.   MPI-5.0 sections 7.4.3 (MPI_Comm_free), 11.2.2 (MPI_Finalize).
  */
 int reactant_mpi_finalize(reactant_mpi_comm *comm);
 

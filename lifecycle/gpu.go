@@ -105,8 +105,8 @@ func (s *session) makeClient() (err *cerr.Error) {
 	return err
 }
 
-// shareID gives every rank the root's id. The id travels with the root's failure, and a barrier follows: a broadcast alone may still be
-// under way in MPI while NCCL already blocks.
+// shareID gives every rank the root's id, once all know that the root has one. A barrier follows: a broadcast alone may still be under way
+// in MPI while NCCL already blocks.
 func (s *session) shareID() ([]byte, *cerr.Error) {
 	var id []byte
 	var err *cerr.Error

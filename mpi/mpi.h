@@ -54,7 +54,6 @@ struct rmpi_control {
     int (*is_thread_main)(const struct rmpi_mpi *, int *flag);
     int (*finalize)(const struct rmpi_mpi *);
     int (*version)(const struct rmpi_mpi *, int *major, int *minor);
-    int (*library_version)(const struct rmpi_mpi *, char *text);
     int (*processor_name)(const struct rmpi_mpi *, char *text);
     int (*abort)(const struct rmpi_mpi *, uint64_t comm, int code);
     int (*error_string)(const struct rmpi_mpi *, int code, char *text);
@@ -87,7 +86,7 @@ struct rmpi_control {
     int (*isend_empty)(const struct rmpi_mpi *, uint64_t comm, int dest, int tag, void *request);
     int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int source, int tag, int *there); /* source < 0: any */
     int (*recv_empty)(const struct rmpi_mpi *, uint64_t comm, int source, int tag);
-    /* color < 0: no part of any; *out is COMM_NULL's word then */
+    /* color < 0: no part of any, and *out is COMM_NULL */
     int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
     int (*comm_create_group)(const struct rmpi_mpi *, uint64_t comm, int n, const int *ranks, int tag, uint64_t *out);
 };

@@ -94,9 +94,6 @@ func (c *Comm) Pointer() unsafe.Pointer { return unsafe.Pointer(c.c) }
 // SetClient stores the XLA client beside the communicator, for those who ask by handle.
 func (c *Comm) SetClient(client unsafe.Pointer) { c.c.client = client }
 
-// Raw is the ncclComm_t.
-func (c *Comm) Raw() unsafe.Pointer { return c.c.comm }
-
 // End finalizes and destroys the communicator, or aborts it; false if NCCL did not come back in time.
 func (c *Comm) End(abort bool, timeoutMS int64) bool {
 	flag := C.int(0)
