@@ -9,15 +9,17 @@
  *              exit, abort or MPI_Abort, except reactant_mpi_abort. The text of a failure is reactant_mpi_last_error() on the
  *              same thread. The first failure of a communicator is also kept: reactant_mpi_comm_error().
  *   Threads    Any thread may call. What runs at the same time is what the thread level of MPI allows: with MULTIPLE (asked for
- *              when this library initialises MPI) everything; with SERIALIZED one call at a time, a second one gets code 9;
- *              with FUNNELED or SINGLE the thread that initialised MPI, others get code 9. Calls on one communicator follow
- *              MPI's rule: every rank makes the same collective calls in the same order.
+ *              when this library initialises MPI) everything; with SERIALIZED a lock is held during each call into MPI: messages and
+ *              requests release it while they wait, a blocking collective only on a communicator with a timeout (elsewhere it
+ *              keeps the lock, since MPI's blocking collectives do not match non-blocking ones of other ranks); with FUNNELED or
+ *              SINGLE only the thread that initialised MPI, others get code 9. Calls on one communicator follow MPI's rule:
+ *              every rank makes the same collective calls in the same order.
  *   Where not  Not from a signal handler, an atexit handler of your own that runs after MPI's end, or a forked child
  *              (there every call returns code 20).
  *   Handles    Every argument `reactant_mpi_comm *` also takes the communicator's small integer id, cast to a pointer. Any other
  *              word (freed, foreign, random) is recognised before it is touched and gives code 2.
- *   Buffers    Host memory, owned by the caller, read and written only during the call. Counts are elements, not bytes, up to
- *              the size of memory: there is no limit at 2^31. A NULL buffer is fine when its count is 0.
+ *   Buffers    Host memory, owned by the caller, used only during the call (until wait for a started one). Counts are elements,
+ *              not bytes, up to the size of memory: there is no limit at 2^31. A NULL buffer is fine when its count is 0.
  *   Source     Semantics are those of the MPI function of the same name; sections given are of the MPI-5.0 standard.
  */
 #ifndef REACTANT_MPI_H
@@ -58,7 +60,7 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_UINT32     0x251
 #define REACTANT_MPI_INT64      0x258
 #define REACTANT_MPI_UINT64     0x259
-/* Outside the standard. On the host they are moved, not reduced. */
+/* Outside the standard. FLOAT8 is moved, not reduced, on the host. */
 #define REACTANT_MPI_FLOAT16       0x2f0
 #define REACTANT_MPI_BFLOAT16      0x2f1
 #define REACTANT_MPI_FLOAT8_E4M3FN 0x2f2
@@ -67,11 +69,16 @@ uint32_t reactant_mpi_version(void);
 /*
  * Reduction operations, values of the MPI-5.0 standard ABI. Legal pairs:
  *   integers            all ten of the standard
- *   FLOAT32, FLOAT64    SUM MIN MAX PROD
- *   COMPLEX64, 128      SUM PROD
- *   BOOL                LAND LOR LXOR
+ *   FLOAT32, FLOAT64    SUM MIN MAX PROD AVG
+ *   FLOAT16, BFLOAT16   SUM MIN MAX PROD AVG
+ *   COMPLEX64, 128      SUM PROD AVG
+ *   BOOL                LAND LOR LXOR, and MIN = LAND, MAX = LOR
  *   BYTE                BAND BOR BXOR
- * Everything else gives code 4 before MPI sees it, on every MPI alike.
+ * Everything else gives code 4 before MPI sees it, on every MPI alike. AVG is the sum divided by the number of ranks; not for scan
+ * and exscan.
+ * FLOAT16, BFLOAT16: each pairwise combination is done in FLOAT32 and rounded once to nearest even (at most size - 1 roundings); with
+ * option half = f32 the whole reduction runs in FLOAT32 and is rounded once. NaN wins in MIN and MAX. The same ranks, placement and
+ * library give the same bits.
  */
 #define REACTANT_MPI_SUM  0x21
 #define REACTANT_MPI_MIN  0x22
@@ -83,7 +90,7 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_LAND 0x30
 #define REACTANT_MPI_LOR  0x31
 #define REACTANT_MPI_LXOR 0x32
-#define REACTANT_MPI_AVG  0x3f /* outside the standard; device buffers only */
+#define REACTANT_MPI_AVG  0x3f /* outside the standard */
 
 /* Values of no MPI, so that a constant of the host's MPI passed by mistake is an error and not a hang. */
 #define REACTANT_MPI_ANY_SOURCE (-101)
@@ -114,8 +121,8 @@ uint32_t reactant_mpi_version(void);
 #define REACTANT_MPI_ERR_POISONED      21  /* an internal failure made the control functions unusable */
 #define REACTANT_MPI_ERR_MEMORY        22  /* out of memory or of handle slots */
 #define REACTANT_MPI_ERR_MISMATCH      30  /* ranks disagree: library, options, arguments */
-#define REACTANT_MPI_ERR_TIMEOUT       31  /* some rank did not arrive in time */
-#define REACTANT_MPI_ERR_PEER          32  /* another rank failed; its text is included */
+#define REACTANT_MPI_ERR_TIMEOUT       31  /* some rank did not arrive in time; the text says which, and where they are */
+#define REACTANT_MPI_ERR_PEER          32  /* another rank failed (its text is included) or its process has ended */
 #define REACTANT_MPI_ERR_NO_MPI        40  /* no MPI library found, or it cannot be loaded */
 #define REACTANT_MPI_ERR_MPI_ABI       41  /* an MPI of unknown or unsupported ABI */
 #define REACTANT_MPI_ERR_LAUNCHER      42  /* the launcher belongs to another MPI: N worlds of one rank */
@@ -137,7 +144,7 @@ uint32_t reactant_mpi_version(void);
 /* ---- handles ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct reactant_mpi_comm reactant_mpi_comm;       /* a communicator */
-typedef struct reactant_mpi_request reactant_mpi_request; /* a prepared call */
+typedef struct reactant_mpi_request reactant_mpi_request; /* a prepared or started call */
 
 /* What a receive got: the rank and tag it came with, never ANY_ values; PROC_NULL and ANY_TAG for a receive from PROC_NULL. */
 typedef struct reactant_mpi_status {
@@ -156,6 +163,9 @@ typedef struct reactant_mpi_status {
 #define REACTANT_MPI_CLIENT_EXTERNAL 1 /* the host makes it, with the device that reactant_mpi_device tells */
 #define REACTANT_MPI_CLIENT_REACTANT 2 /* made with libReactantExtra; the host adopts it */
 #define REACTANT_MPI_CLIENT_PJRT     3 /* made with a PJRT plugin; freed by finalize */
+
+#define REACTANT_MPI_HALF_PAIRWISE 0 /* 16-bit floats are reduced pair by pair, each result rounded */
+#define REACTANT_MPI_HALF_F32      1 /* in FLOAT32 buffers, rounded once: twice the bytes on the wire */
 
 #define REACTANT_MPI_LOG_ERROR 1
 #define REACTANT_MPI_LOG_WARN  2
@@ -205,10 +215,21 @@ typedef struct reactant_mpi_options {
                                    unset 0 */
     const char *libnccl;        /* REACTANT_MPI_LIBNCCL: path or name of NCCL or RCCL (process); unset NULL */
     const char *libxla;         /* REACTANT_MPI_LIBXLA: path of libReactantExtra or of a PJRT plugin; unset NULL */
+    int32_t call_timeout_ms;    /* REACTANT_MPI_CALL_TIMEOUT_MS: longest wait of a call on host buffers of this communicator and of
+                                   those made from it (reactant_mpi_comm_set_timeout); equal on every rank; 0 = for ever; default 0;
+                                   unset -1 */
+    int32_t check;              /* REACTANT_MPI_CHECK=on|off: before each collective over host buffers the ranks compare operation, type,
+                                   count, root and order, and a difference gives code 30 with every rank's view; equal on every
+                                   rank; default off; unset -1 */
+    int32_t half;               /* REACTANT_MPI_HALF=pairwise|f32: how 16-bit floats are reduced on the host; equal on every rank;
+                                   default pairwise; unset -1 */
+    int32_t reserved;           /* 0 */
+    const char *trace;          /* REACTANT_MPI_TRACE: folder for a trace of every call, one file a rank, for chrome://tracing and
+                                   Perfetto; `python -m reactant_mpi trace DIR` merges them (process); unset NULL */
 } reactant_mpi_options;
 
-#define REACTANT_MPI_OPTIONS_INIT \
-    { sizeof(reactant_mpi_options), -1, -1, -1, -1, 0, NULL, NULL, NULL, NULL, -1, -1, -1, -1, 0.0, NULL, NULL }
+#define REACTANT_MPI_OPTIONS_INIT                                                                                               \
+    { sizeof(reactant_mpi_options), -1, -1, -1, -1, 0, NULL, NULL, NULL, NULL, -1, -1, -1, -1, 0.0, NULL, NULL, -1, -1, -1, 0, NULL }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------------- */
 
@@ -244,7 +265,8 @@ int reactant_mpi_initialize_fint(int fcomm, const reactant_mpi_options *options,
  * repeat: a communicator that has ended gives 0. Its handle and id stay invalid for ever and give code 2 everywhere else.
  *
  * NULL: end every communicator, newest first, whatever its references, then MPI, if this library initialised it. Programs end
- * with it. After MPI has ended, initialize gives 43.
+ * with it. After MPI has ended, initialize gives 43. On a communicator whose ranks are out of step (after codes 31 and 32 of a data call)
+ * nothing is called that could hang: its duplicates, and MPI itself, are left as they are, and a warning says so.
  * Errors: 2, 9, 20, 21, 44, 69, 81.   MPI-5.0 sections 7.4.3 (MPI_Comm_free), 11.2.2 (MPI_Finalize).
  */
 int reactant_mpi_finalize(reactant_mpi_comm *comm);
@@ -272,6 +294,40 @@ int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactan
  * (MPI_Comm_create_group).
  */
 int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out);
+
+/* A second communicator of the same ranks, whose calls are independent. Collective over comm, blocking. Errors: those of split. */
+int reactant_mpi_comm_dup(reactant_mpi_comm *comm, reactant_mpi_comm **out);
+
+/* Split by host: the ranks that share one, ordered by key, then by rank. Collective over comm, blocking. Errors: those of split. */
+int reactant_mpi_comm_split_node(reactant_mpi_comm *comm, int key, reactant_mpi_comm **out);
+
+/*
+ * Cliques by device id, as XLA names them. set_devices tells once which global device ids this process holds (n of them, 0 to any
+ * number); collective over comm, blocking (one exchange). comm_from_devices then makes the communicator of the processes that hold the
+ * listed ids: found locally, made by those processes only, ranks in the order of the list; a process that holds several of the ids takes
+ * the place of its first. Two threads may make different cliques at once.
+ * Errors of set_devices: 1 (an id twice in the list), 2, 8 (already set), 9, 20, 21, 22, 30 (an id that two processes claim), 31, 44.
+ * Errors of comm_from_devices: 1 (an id that nobody holds, or twice; none of the ids is held here), 8 (no devices set), and those of
+ * comm_create.   MPI-5.0 section 7.4.2 (MPI_Comm_create_group).
+ */
+int reactant_mpi_set_devices(reactant_mpi_comm *comm, const int64_t *ids, int n);
+int reactant_mpi_comm_from_devices(reactant_mpi_comm *comm, const int64_t *ids, int n, reactant_mpi_comm **out);
+
+/*
+ * Longest wait, in milliseconds, of every call on host buffers of comm (0 = for ever). Collective over comm, blocking: all ranks
+ * give the same value, since a call with a timeout does not match one without. A call that does not end in time gives code 31 on the ranks that wait;
+ * the text says which ranks have arrived, which have not, and where they are; a rank whose process has ended gives code 32. After
+ * that the communicator refuses further calls with the same code; other communicators go on. Under a timeout data go through buffers of
+ * the library, which are given up if the call is. Errors: 1 (negative), 2, 8, 9, 20, 21, 22, 30 (values differ), 31, 44.
+ */
+int reactant_mpi_comm_set_timeout(reactant_mpi_comm *comm, int timeout_ms);
+
+/*
+ * After the failure of a process: the communicator of the ranks that live, in their old order. Collective over those; needs an MPI with
+ * fault tolerance (ULFM: Open MPI started with --with-ft ulfm). Revokes comm first, so that ranks which still wait in it leave with code 32.
+ * Errors: 1, 2, 9, 10 (this MPI cannot), 20, 21, 22, 31, 44.   MPI Forum, User-Level Failure Mitigation.
+ */
+int reactant_mpi_comm_shrink(reactant_mpi_comm *comm, reactant_mpi_comm **out);
 
 /* reactant_mpi_finalize under the name that goes with the two above; NULL gives code 2. */
 int reactant_mpi_comm_free(reactant_mpi_comm *comm);
@@ -326,10 +382,11 @@ int reactant_mpi_comm_error(const reactant_mpi_comm *comm);
  * In place   REACTANT_MPI_IN_PLACE as `send` (allreduce, reduce_scatter, allgather, alltoall; reduce and gather at the root) or
  *            as `recv` (scatter at the root). Equal pointers mean the same for allreduce, reduce at the root and reduce_scatter;
  *            so do send == recv + rank * count for allgather and gather at the root, and recv == send + rank * count for
- *            scatter at the root. alltoall with equal pointers gives code 1: say IN_PLACE, on every rank.
- * Errors     1 buffer, 2 comm, 3 type, 4 op, 5 count, 6 root, 9 thread, 20 forked, 43 MPI finalized, 44 MPI failed, 22 memory.
- * MPI-5.0    sections 6.3 to 6.10 (barrier 6.3, bcast 6.4, gather 6.5, scatter 6.6, allgather 6.7, alltoall 6.8, reductions
- *            6.9, reduce_scatter = MPI_Reduce_scatter_block 6.10.1).
+ *            scatter at the root, scan and exscan. alltoall with equal pointers gives code 1: say IN_PLACE, on every rank.
+ * Errors     1 buffer, 2 comm, 3 type, 4 op, 5 count, 6 root, 9 thread, 20 forked, 43 MPI finalized, 44 MPI failed, 22 memory; with option
+ *            check 30; with a timeout 31; 32 where a failed process is noticed (ULFM, or a timeout).
+ * MPI-5.0    sections 6.3 to 6.11 (barrier 6.3, bcast 6.4, gather 6.5, scatter 6.6, allgather 6.7, alltoall 6.8, reductions
+ *            6.9, reduce_scatter = MPI_Reduce_scatter_block 6.10.1, scan and exscan 6.11).
  */
 
 /* recv on every rank = op over the ranks' send. */
@@ -356,8 +413,39 @@ int reactant_mpi_gather(const void *send, void *recv, size_t count, int type, in
 /* Block i of the root's send to rank i; send is ignored elsewhere. */
 int reactant_mpi_scatter(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm);
 
+/* recv = op over the send of ranks 0 to this one. */
+int reactant_mpi_scan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm);
+
+/* The same without this rank's own; recv of rank 0 is left as it is (in place: keeps its input). */
+int reactant_mpi_exscan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm);
+
 /* Returns when every rank has called. */
 int reactant_mpi_barrier(reactant_mpi_comm *comm);
+
+/*
+ * Blocks of different sizes: counts and displs (elements, from the start of the buffer) have one entry per rank, and are read during the
+ * call only. Blocks of one buffer that is written must not overlap. allgatherv and reduce_scatterv: the same counts on every rank. In place:
+ * IN_PLACE as `send` (allgatherv, reduce_scatterv; alltoallv on every rank; gatherv at the root) or as `recv` (scatterv at the root), or
+ * the own block where it belongs (allgatherv, gatherv and scatterv at the root); equal pointers for reduce_scatterv.
+ */
+int reactant_mpi_allgatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                            reactant_mpi_comm *comm);
+/* recv, counts and displs are ignored elsewhere than at the root. */
+int reactant_mpi_gatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type, int root,
+                         reactant_mpi_comm *comm);
+/* send, counts and displs are ignored elsewhere than at the root. */
+int reactant_mpi_scatterv(const void *send, const size_t *counts, const size_t *displs, void *recv, size_t count, int type, int root,
+                          reactant_mpi_comm *comm);
+/* send_counts[j] elements at send_displs[j] go to rank j. In place: what is at recv_displs[j] goes to j and is replaced. */
+int reactant_mpi_alltoallv(const void *send, const size_t *send_counts, const size_t *send_displs, void *recv,
+                           const size_t *recv_counts, const size_t *recv_displs, int type, reactant_mpi_comm *comm);
+/* recv = this rank's block (counts[rank] elements) of the op over the ranks' send (all blocks, one after the other). */
+int reactant_mpi_reduce_scatterv(const void *send, void *recv, const size_t *counts, int type, int op, reactant_mpi_comm *comm);
+
+/* XLA's collective-permute: send goes to each of n_dests ranks, recv comes from source, and is zeros if source is PROC_NULL. Every pair of
+ * ranks must agree: a rank that is somebody's destination names that rank as its source. Not in place. */
+int reactant_mpi_permute(const void *send, void *recv, size_t count, int type, int source, int n_dests, const int *dests,
+                         reactant_mpi_comm *comm);
 
 /* ---- point to point: blocking, not collective --------------------------------------------------------------------------------
  *
@@ -365,7 +453,8 @@ int reactant_mpi_barrier(reactant_mpi_comm *comm);
  * tag           0 to MPI's TAG_UB (at least 32767), or ANY_TAG for a receive.
  * count         of a receive is the room: a longer message gives code 44 (truncated), a shorter one is fine.
  * status        may be NULL.
- * Errors        1, 2, 3, 5, 6 (peer, tag), 9, 20, 43, 44.   MPI-5.0 sections 3.2 (send, recv), 3.11 (sendrecv).
+ * Errors        1, 2, 3, 5, 6 (peer, tag), 9, 20, 43, 44; 31 and 32 as above.   MPI-5.0 sections 3.2 (send, recv), 3.8.1 (probe), 3.11
+ *               (sendrecv).
  */
 int reactant_mpi_send(const void *buf, size_t count, int type, int dest, int tag, reactant_mpi_comm *comm);
 int reactant_mpi_recv(void *buf, size_t count, int type, int source, int tag, reactant_mpi_comm *comm,
@@ -374,6 +463,71 @@ int reactant_mpi_recv(void *buf, size_t count, int type, int source, int tag, re
 /* Both at once, without deadlock. send and recv must not overlap (equal pointers give code 1). */
 int reactant_mpi_sendrecv(const void *send, size_t send_count, int dest, int send_tag, void *recv, size_t recv_count, int source,
                           int recv_tag, int type, reactant_mpi_comm *comm, reactant_mpi_status *status);
+
+/* Returns when a message that source and tag allow is there, and says what a recv would get. */
+int reactant_mpi_probe(int source, int tag, reactant_mpi_comm *comm, reactant_mpi_status *status);
+
+/* ---- started calls: non-blocking ------------------------------------------------------------------------------------------------
+ *
+ * iX takes the arguments of X, starts it, and gives a request; X is done when wait, waitall, wait_for, test or testall say so, and the
+ * request is then gone (using it again gives code 7). Collectives are collective: all ranks start them in the same order, and
+ * a started one does not match a blocking one. Buffers belong to the call until it is done; counts, displs and dests only during iX.
+ * Progress is made inside calls of MPI (wait and test among them), not by threads.
+ * Errors: those of X, and 22 (no request left).   MPI-5.0 sections 3.7 (messages), 6.12 (collectives).
+ */
+int reactant_mpi_isend(const void *buf, size_t count, int type, int dest, int tag, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_irecv(void *buf, size_t count, int type, int source, int tag, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_iallreduce(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                            reactant_mpi_request **out);
+int reactant_mpi_ireduce(const void *send, void *recv, size_t count, int type, int op, int root, reactant_mpi_comm *comm,
+                         reactant_mpi_request **out);
+int reactant_mpi_ireduce_scatter(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                 reactant_mpi_request **out);
+int reactant_mpi_ibcast(void *buf, size_t count, int type, int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_iallgather(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm,
+                            reactant_mpi_request **out);
+int reactant_mpi_ialltoall(const void *send, void *recv, size_t count, int type, reactant_mpi_comm *comm,
+                           reactant_mpi_request **out);
+int reactant_mpi_igather(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
+                         reactant_mpi_request **out);
+int reactant_mpi_iscatter(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
+                          reactant_mpi_request **out);
+int reactant_mpi_iscan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                       reactant_mpi_request **out);
+int reactant_mpi_iexscan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                         reactant_mpi_request **out);
+int reactant_mpi_ibarrier(reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_iallgatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                             reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_igatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                          int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_iscatterv(const void *send, const size_t *counts, const size_t *displs, void *recv, size_t count, int type,
+                           int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_ialltoallv(const void *send, const size_t *send_counts, const size_t *send_displs, void *recv,
+                            const size_t *recv_counts, const size_t *recv_displs, int type, reactant_mpi_comm *comm,
+                            reactant_mpi_request **out);
+int reactant_mpi_ireduce_scatterv(const void *send, void *recv, const size_t *counts, int type, int op, reactant_mpi_comm *comm,
+                                  reactant_mpi_request **out);
+int reactant_mpi_ipermute(const void *send, void *recv, size_t count, int type, int source, int n_dests, const int *dests,
+                          reactant_mpi_comm *comm, reactant_mpi_request **out);
+
+/*
+ * Wait until a started call is done. status may be NULL; it is filled by receives, and else PROC_NULL, ANY_TAG, 0 bytes.
+ * Errors: 7 (not a live request, or a second wait), 8 (prepared and not started), 2, and those of the call.   MPI-5.0 section 3.7.3.
+ */
+int reactant_mpi_wait(reactant_mpi_request *request, reactant_mpi_status *status);
+
+/* The same for at most timeout_ms milliseconds (0 = one look): then code 31, with a text as for comm_set_timeout where there is a
+ * timeout, and the request stays as it was, to be waited for again; its buffers are still in use. */
+int reactant_mpi_wait_for(reactant_mpi_request *request, int timeout_ms, reactant_mpi_status *status);
+
+/* Wait for n requests; NULL ones count as done, and started ones become NULL in the list. statuses may be NULL. Code 7 for a dead one before anything is waited for; else all are
+ * done, and the first failure is returned.   MPI-5.0 section 3.7.5. */
+int reactant_mpi_waitall(int n, reactant_mpi_request **requests, reactant_mpi_status *statuses);
+
+/* Whether a started call, or all of n, are done: *done is 1 (and they are gone) or 0 (and nothing has changed). Not blocking. */
+int reactant_mpi_test(reactant_mpi_request *request, int *done, reactant_mpi_status *status);
+int reactant_mpi_testall(int n, reactant_mpi_request **requests, int *done, reactant_mpi_status *statuses);
 
 /* ---- collectives and messages over device buffers -------------------------------------------------------------------------------
  *
@@ -435,9 +589,10 @@ int reactant_mpi_group_end(void);
 /* ---- prepared calls: the same collective again and again, one pointer a call --------------------------------------------------
  *
  * prepare_X takes the arguments of X, checks them once, and gives a request; local, no communication. run does the collective
- * on the buffers given then (collective, blocking; same result as X). The buffers must live until request_free. A request may
- * be run any number of times, by one thread at a time. Requests of a communicator that has ended give code 2.
- * Errors of prepare: those of X, and 22. Errors of run: 2, 7, and those of X that MPI reports.
+ * on the buffers given then (collective, blocking; same result as X). start begins it (as iX), and wait, wait_for or test end it; then
+ * it can be started again. Buffers, counts, displs and dests must live until request_free. One thread at a time. A started
+ * call matches iX and start on the other ranks, a run matches X and run. Requests of a communicator that has ended give code 2.
+ * Errors of prepare: those of X, and 22. Errors of run and start: 2, 7, 8 (already started), and those of X that MPI reports.
  */
 int reactant_mpi_prepare_allreduce(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
                                    reactant_mpi_request **out);
@@ -454,12 +609,33 @@ int reactant_mpi_prepare_gather(const void *send, void *recv, size_t count, int 
                                 reactant_mpi_request **out);
 int reactant_mpi_prepare_scatter(const void *send, void *recv, size_t count, int type, int root, reactant_mpi_comm *comm,
                                  reactant_mpi_request **out);
+int reactant_mpi_prepare_scan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                              reactant_mpi_request **out);
+int reactant_mpi_prepare_exscan(const void *send, void *recv, size_t count, int type, int op, reactant_mpi_comm *comm,
+                                reactant_mpi_request **out);
 int reactant_mpi_prepare_barrier(reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_allgatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs,
+                                    int type, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_gatherv(const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+                                 int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_scatterv(const void *send, const size_t *counts, const size_t *displs, void *recv, size_t count, int type,
+                                  int root, reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_alltoallv(const void *send, const size_t *send_counts, const size_t *send_displs, void *recv,
+                                   const size_t *recv_counts, const size_t *recv_displs, int type, reactant_mpi_comm *comm,
+                                   reactant_mpi_request **out);
+int reactant_mpi_prepare_reduce_scatterv(const void *send, void *recv, const size_t *counts, int type, int op,
+                                         reactant_mpi_comm *comm, reactant_mpi_request **out);
+int reactant_mpi_prepare_permute(const void *send, void *recv, size_t count, int type, int source, int n_dests, const int *dests,
+                                 reactant_mpi_comm *comm, reactant_mpi_request **out);
 
 /* Do a prepared call. Collective, blocking. */
 int reactant_mpi_run(reactant_mpi_request *request);
 
-/* Give a request back. Local. Errors: 7 (also on a second free). */
+/* Begin a prepared call. Collective, not blocking. MPI-5.0 section 6.13 (the meaning; MPI's persistent collectives are not used). */
+int reactant_mpi_start(reactant_mpi_request *request);
+
+/* Give a request back. Local. A started call goes on to its end, and its buffers are in use until then. Errors: 7 (also on a
+ * second free). */
 int reactant_mpi_request_free(reactant_mpi_request *request);
 
 /* ---- NCCL's functions, for compiled code -----------------------------------------------------------------------------------------

@@ -28,10 +28,16 @@ enum rmpi_mode {
     RMPI_LOOK_FINALIZED = 1 << 2, /* this MPI cannot tell us that it ends: ask before each call */
     RMPI_COPY_REDUCE = 1 << 4,    /* this MPI crashes in reduce in place at other roots than 0 */
     RMPI_DEVICE_FAILED = 1 << 3,  /* NCCL failed: device calls are refused, host calls go on */
+    RMPI_TIMEOUT = 1 << 5,        /* calls wait at most timeout_ms */
+    RMPI_CHECK = 1 << 6,          /* the ranks compare their arguments before each collective */
+    RMPI_TRACE = 1 << 7,          /* each call is written to the trace */
+    RMPI_HALF_BY_F32 = 1 << 8,    /* 16-bit floats are reduced in buffers of 32-bit ones */
+    RMPI_OUT_OF_STEP = 1 << 9,    /* a call has timed out, or a peer has died: nothing more is done here */
 };
 
 struct rmpi_mpi;
 struct rmpi_device;
+struct rmpi_company;
 
 struct rmpi_comm {
     /* the line of the data path */
@@ -49,6 +55,9 @@ struct rmpi_comm {
     int32_t local_rank, local_size;
     int32_t tag_ub;
     int32_t error; /* first error, latched */
+    int32_t timeout_ms;        /* with RMPI_TIMEOUT */
+    uint64_t sequence;         /* collectives begun, counted in the modes that need it */
+    struct rmpi_company *company; /* with RMPI_TIMEOUT: where the other ranks are (capi/company.h) */
     char *error_text;
     void *session; /* opaque Go object of lifecycle/ */
     char host[RMPI_HOST_BYTES];
