@@ -11,15 +11,13 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Run a checked record that is not plain: a mode is on, or it is too large for one MPI call. Gives the public code. */
+/* Run a checked record that is not plain: a mode is on, or it is special. Gives the public code. */
 int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a);
-/* The calls that a large record becomes. Gives MPI's code. */
-int rmpi_run_large(struct rmpi_comm *c, const struct rmpi_call *a);
-
 /* Failures: write the thread's record, latch on the communicator, give the code. */
 int rmpi_call_failed(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 4, 5)));
 int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc) __attribute__((cold, noinline));
+int rmpi_out_of_step(const struct rmpi_comm *c, const char *function) __attribute__((cold, noinline));
 int rmpi_bad_comm(const char *function, const void *word) __attribute__((cold, noinline));
 
 #pragma GCC visibility pop

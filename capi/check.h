@@ -5,6 +5,7 @@
 #ifndef RMPI_CAPI_CHECK_H
 #define RMPI_CAPI_CHECK_H
 
+#include "capi/blocks.h"
 #include "capi/call.h"
 #include "capi/types.h"
 
@@ -23,6 +24,11 @@ static inline __attribute__((always_inline)) int check_type_and_op(const struct 
         if (unlikely(!(types[type].legal >> op & 1)))
             FAIL(OP, "operation %#x is not defined on type %#x (the pairs are listed in reactant_mpi.h)", (unsigned)a->op,
                  (unsigned)a->type);
+        if (unlikely(op == RMPI_AVG)) {
+            if (row->rules & NO_AVERAGE)
+                FAIL(OP, "AVG is not defined here");
+            a->special = SPECIAL_AVERAGE;
+        }
         a->op = op;
     }
     a->type = type;
@@ -106,13 +112,13 @@ static inline __attribute__((always_inline)) int check_count(const struct rmpi_r
     size_t most = row->rules & HAS_SOURCE ? a->recv_count : a->count;
     if (row->rules & HAS_DEST && a->count > most)
         most = a->count;
-    a->large = row->large != AS_IS && unlikely(most > limit);
-    if (unlikely(a->large)) {
+    if (row->large != AS_IS && unlikely(most > limit)) {
         size_t bytes = types[a->type].bytes;
         if (__builtin_mul_overflow(bytes, blocks ? (size_t)c->size : 1, &bytes) || __builtin_mul_overflow(bytes, most, &bytes) ||
             bytes > PTRDIFF_MAX)
             FAIL(COUNT, "count %zu of %d-byte elements%s does not fit the address space", most, types[a->type].bytes,
                  blocks ? " on every rank" : "");
+        a->special |= SPECIAL_LARGE;
     }
     return 0;
 }
@@ -121,10 +127,15 @@ static inline __attribute__((always_inline)) int check_count(const struct rmpi_r
 static inline __attribute__((always_inline)) int check(const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
 {
     int rc;
+    a->special = 0;
     if (row->rules & (HAS_SEND | HAS_RECV) && unlikely(rc = check_type_and_op(row, c, a)))
         return rc;
     if (unlikely(rc = check_peers(row, c, a)))
         return rc;
+    if (row->rules & HAS_COUNTS)
+        return rmpi_check_blocks(row, c, a);
+    if (row->rules & HAS_DESTS)
+        return rmpi_check_permute(row, c, a);
     if (unlikely(rc = check_buffers(row, c, a)))
         return rc;
     return check_count(row, c, a);

@@ -3,22 +3,27 @@
  * handle check, record check, one indirect call; no Go, no lock, no allocation, no thread-local storage unless it fails.
  */
 #include "capi/check.h"
+#include "capi/flight.h"
 #include "internal/table/shapes.h"
 
 const struct rmpi_row rmpi_rows[RMPI_ROWS] = {
-#define COLLECTIVE(name, shape, rules, large, function, arguments) \
-    {"reactant_mpi_" #name, "MPI_" #function, HAS_##shape | (rules), large},
-#define MESSAGE COLLECTIVE
+#define COLLECTIVE(name, shape, rules, large, function, ...) \
+    [RMPI_##name] = {"reactant_mpi_" #name, "MPI_" #function, HAS_##shape | (rules), large},
+#define VARIED COLLECTIVE
+#define EXCHANGE(name, shape, rules) \
+    [RMPI_##name] = {"reactant_mpi_" #name, "a message of it", HAS_##shape | (rules) | NO_MPI_CALL, AS_IS},
+#define MESSAGE(name, shape, rules, ...) COLLECTIVE(name, shape, (rules) | IS_MESSAGE, __VA_ARGS__)
+#define PAIR MESSAGE
+#define PROBE MESSAGE
 #include "internal/table/rows.inc"
-#undef COLLECTIVE
-#undef MESSAGE
+#include "internal/table/end.h"
 };
 
 /* A checked record, now. */
 static inline __attribute__((always_inline)) int run(struct rmpi_comm *c, const struct rmpi_call *a, uint32_t row)
 {
     int rc;
-    if (unlikely(c->modes | a->large))
+    if (unlikely(c->modes | a->special) || rmpi_rows[row].rules & NO_MPI_CALL)
         return rmpi_layers(c, a);
     rc = c->run[row](c, a);
     return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, row, rc);
@@ -36,71 +41,120 @@ static inline __attribute__((always_inline)) int blocking(uint32_t row, const vo
     return run(c, a, row);
 }
 
+/* A checked record into a request. *out is NULL unless all is well. */
+static inline __attribute__((always_inline)) struct rmpi_request *make(const char *name, uint32_t row, const void *word,
+                                                                       struct rmpi_call *a, reactant_mpi_request **out, void **handle,
+                                                                       int *rc)
+{
+    struct rmpi_comm *c = rmpi_comm_live(word);
+    struct rmpi_request *r = NULL;
+    if (!out) {
+        *rc = rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: the place for the request is NULL", name);
+        return NULL;
+    }
+    *out = NULL;
+    if (!c) {
+        *rc = rmpi_bad_comm(name, word);
+        return NULL;
+    }
+    a->row = row;
+    if ((*rc = check(&rmpi_rows[row], c, a)))
+        return NULL;
+    rmpi_look_at_orphans();
+    if (!(r = rmpi_request_new(c, handle))) {
+        *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[row].name,
+                               "all %d requests of the process are in use; free some (reactant_mpi_request_free), or wait for them",
+                               RMPI_REQUEST_SLOTS);
+        return NULL;
+    }
+    r->call = *a;
+    r->active = 0;
+    return r;
+}
+
 static inline __attribute__((always_inline)) int prepare(const char *name, uint32_t row, const void *word, struct rmpi_call *a,
                                                          reactant_mpi_request **out)
 {
-    struct rmpi_comm *c = rmpi_comm_live(word);
-    struct rmpi_request *r;
     void *handle = NULL;
-    int rc;
-    if (!out)
-        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: the place for the request is NULL", name);
-    *out = NULL;
-    if (!c)
-        return rmpi_bad_comm(name, word);
-    a->row = row;
-    if ((rc = check(&rmpi_rows[row], c, a)))
+    int rc = 0;
+    struct rmpi_request *r = make(name, row, word, a, out, &handle, &rc);
+    if (!r)
         return rc;
-    if (!(r = rmpi_request_new(c, &handle)))
-        return rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[row].name,
-                                "all %d requests of the process are in use; free some (reactant_mpi_request_free)",
-                                RMPI_REQUEST_SLOTS);
-    r->call = *a;
+    r->prepared = 1;
     __atomic_store_n(&r->live, 1, __ATOMIC_RELEASE);
     *out = handle;
     return 0;
 }
 
-#define COLLECTIVE(name, shape, ...)                                                                      \
-    int reactant_mpi_##name(PARAMS_##shape reactant_mpi_comm *comm)                                       \
-    {                                                                                                     \
-        struct rmpi_call a;                                                                               \
-        STORE_##shape(a);                                                                                 \
-        return blocking(RMPI_##name, comm, &a);                                                           \
-    }                                                                                                     \
-    int reactant_mpi_prepare_##name(PARAMS_##shape reactant_mpi_comm *comm, reactant_mpi_request **out)   \
-    {                                                                                                     \
-        struct rmpi_call a;                                                                               \
-        STORE_##shape(a);                                                                                 \
-        return prepare("reactant_mpi_prepare_" #name, RMPI_##name, comm, &a, out);                        \
+static inline __attribute__((always_inline)) int start(const char *name, uint32_t row, const void *word, struct rmpi_call *a,
+                                                       reactant_mpi_request **out)
+{
+    void *handle = NULL;
+    int rc = 0;
+    struct rmpi_request *r = make(name, row, word, a, out, &handle, &rc);
+    if (!r)
+        return rc;
+    if ((rc = rmpi_begin(r->comm, &r->call, &r->flight)) != 0) {
+        rmpi_request_recycle(r);
+        return rc;
     }
-#define MESSAGE(name, shape, ...)                                                   \
+    r->prepared = 0;
+    r->active = 1;
+    __atomic_store_n(&r->live, 1, __ATOMIC_RELEASE);
+    *out = handle;
+    return 0;
+}
+
+#define FORM(form, name, shape)                                                                               \
+    int reactant_mpi_##form##name(PARAMS_##shape reactant_mpi_comm *comm, reactant_mpi_request **out)         \
+    {                                                                                                         \
+        struct rmpi_call a;                                                                                   \
+        STORE_##shape(a);                                                                                     \
+        return FORM_##form("reactant_mpi_" #form #name, RMPI_##name, comm, &a, out);                          \
+    }
+#define FORM_i start
+#define FORM_prepare_ prepare
+
+#define PAIR(name, shape, ...)                                                         \
     int reactant_mpi_##name(PARAMS_##shape reactant_mpi_comm *comm AFTER_COMM_##shape) \
-    {                                                                               \
-        struct rmpi_call a;                                                         \
-        STORE_##shape(a);                                                           \
-        return blocking(RMPI_##name, comm, &a);                                     \
+    {                                                                                  \
+        struct rmpi_call a;                                                            \
+        STORE_##shape(a);                                                              \
+        return blocking(RMPI_##name, comm, &a);                                        \
     }
+#define PROBE PAIR
+#define MESSAGE(name, shape, ...)                                                                 \
+    PAIR(name, shape)                                                                             \
+    int reactant_mpi_i##name(PARAMS_##shape reactant_mpi_comm *comm, reactant_mpi_request **out)  \
+    {                                                                                             \
+        struct rmpi_call a;                                                                       \
+        reactant_mpi_status *const status = NULL; /* wait gives it */                             \
+        (void)status;                                                                             \
+        STORE_##shape(a);                                                                         \
+        return start("reactant_mpi_i" #name, RMPI_##name, comm, &a, out);                         \
+    }
+#define COLLECTIVE(name, shape, ...)                                                  \
+    int reactant_mpi_##name(PARAMS_##shape reactant_mpi_comm *comm)                   \
+    {                                                                                 \
+        struct rmpi_call a;                                                           \
+        STORE_##shape(a);                                                             \
+        return blocking(RMPI_##name, comm, &a);                                       \
+    }                                                                                 \
+    FORM(i, name, shape)                                                              \
+    FORM(prepare_, name, shape)
+#define VARIED COLLECTIVE
+#define EXCHANGE COLLECTIVE
 #include "internal/table/rows.inc"
-#undef COLLECTIVE
-#undef MESSAGE
+#include "internal/table/end.h"
 
 int reactant_mpi_run(reactant_mpi_request *request)
 {
     struct rmpi_request *r = rmpi_request_live(request);
     if (unlikely(!r))
-        return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "reactant_mpi_run: %p is not a live request", (void *)request);
+        return rmpi_bad_request("reactant_mpi_run", request);
     if (unlikely(rmpi_comm_state(r->comm) != RMPI_LIVE))
         return rmpi_bad_comm("reactant_mpi_run", r->comm);
+    if (unlikely(r->active | !r->prepared))
+        return rmpi_fail(REACTANT_MPI_ERR_STATE, "reactant_mpi_run: the call has been started; wait for it");
     return run(r->comm, &r->call, r->call.row);
-}
-
-int reactant_mpi_request_free(reactant_mpi_request *request)
-{
-    /* In a forked child the lock may be held by a thread that does not exist there. */
-    if (rmpi_forked())
-        return rmpi_control_refused("reactant_mpi_request_free");
-    if (!rmpi_request_drop(request))
-        return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "reactant_mpi_request_free: %p is not a live request", (void *)request);
-    return 0;
 }

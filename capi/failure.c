@@ -34,6 +34,12 @@ int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
                             rc);
 }
 
+int rmpi_out_of_step(const struct rmpi_comm *c, const char *function)
+{
+    const char *text = __atomic_load_n(&c->error_text, __ATOMIC_ACQUIRE);
+    return rmpi_fail(c->error, "%s: communicator %d takes no more calls: %s", function, rmpi_comm_number(c), text ? text : "");
+}
+
 int rmpi_bad_comm(const char *function, const void *word)
 {
     const struct rmpi_comm *c = rmpi_comm_slot(word);

@@ -1,62 +1,73 @@
-/* Calls that are not plain. Each layer is written once, over the record. */
-#include "capi/call.h"
+/*
+ * Calls that are not plain: a mode of the communicator is on, or one MPI call on the user's buffers cannot carry it. Each layer is
+ * written once, over the record, in the order of rmpi_layers.
+ */
+#include "capi/flight.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static int reduce_a_copy(struct rmpi_comm *c, const struct rmpi_call *a);
-
-static int run_or_split(struct rmpi_comm *c, const struct rmpi_call *a)
+int rmpi_admit(struct rmpi_comm *c, const char *name)
 {
+    const struct rmpi_mpi *m = c->mpi;
+    int flag = 0;
+    if (unlikely(c->modes & RMPI_OUT_OF_STEP))
+        return rmpi_out_of_step(c, name);
+    if (c->modes & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) {
+        rmpi_mpi_ends();
+        return rmpi_bad_comm(name, c);
+    }
+    if (c->modes & RMPI_MAIN_THREAD && (m->control->is_thread_main(m, &flag) != 0 || !flag))
+        return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, name,
+                                "MPI was initialised with thread level funneled or single, so only the thread that initialised it "
+                                "may call; initialise it with MPI_THREAD_MULTIPLE");
+    return 0;
+}
+
+/* Collectives must be MPI's blocking ones on every rank, or non-blocking ones on every rank: what is asked here is the same on all. A
+ * message matches either, and must not keep the lock of SERIALIZED while it waits. */
+static int must_fly(const struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    const unsigned rules = rmpi_rows[a->row].rules;
+    return c->modes & RMPI_TIMEOUT || a->special & SPECIAL_LARGE || rules & NO_MPI_CALL ||
+           (c->modes & RMPI_ONE_AT_A_TIME && rules & IS_MESSAGE);
+}
+
+/* One MPI call after all, on buffers of ours where it must be. */
+static int direct(struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    struct rmpi_stage *s = NULL;
     int rc;
-    if (c->modes & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->send == REACTANT_MPI_IN_PLACE && a->root != 0 && a->count)
-        return reduce_a_copy(c, a);
-    rc = a->large ? rmpi_run_large(c, a) : c->run[a->row](c, a);
+    if (rmpi_needs_stage(c, a, 0) && !(s = rmpi_stage_new(c, a, 0, &rc)))
+        return rc;
+    rmpi_lock(c);
+    rc = c->run[a->row](c, s ? rmpi_staged(s) : a);
+    rmpi_unlock(c);
+    if (likely(rc == 0) && s)
+        rmpi_stage_out(c, s, 0);
+    rmpi_stage_free(s);
     return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, a->row, rc);
 }
 
-/* The root's input, which stands in recv, is copied; only where an MPI cannot work in place. */
-static int reduce_a_copy(struct rmpi_comm *c, const struct rmpi_call *a)
+static int in_flight(struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    const size_t bytes = a->count * (size_t)rmpi_type_bytes[a->type];
-    struct rmpi_call copied = *a;
-    void *input = malloc(bytes);
-    int rc;
-    if (!input)
-        return rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[a->row].name, "no memory for a copy of %zu bytes", bytes);
-    memcpy(input, a->recv, bytes);
-    copied.send = input;
-    rc = run_or_split(c, &copied);
-    free(input);
-    return rc;
-}
-
-/* With SERIALIZED a second thread inside MPI would be undefined behaviour; it is told instead. */
-static int one_at_a_time(struct rmpi_comm *c, const struct rmpi_call *a)
-{
-    int rc;
-    if (!rmpi_enter())
-        return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, rmpi_rows[a->row].name,
-                                "another thread is inside a call, and MPI was initialised with thread level serialized; initialise "
-                                "it with MPI_THREAD_MULTIPLE");
-    rc = run_or_split(c, a);
-    rmpi_leave();
+    struct rmpi_flight f;
+    int rc = rmpi_flight_begin(c, a, &f), open;
+    if (rc != 0)
+        return rc;
+    rc = rmpi_flight_end(c, a, &f, RMPI_FOR_EVER, &open);
+    if (rc == 0 && rmpi_rows[a->row].rules & HAS_SOURCE && a->status)
+        *a->status = f.got;
     return rc;
 }
 
 int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    const struct rmpi_mpi *m = c->mpi;
-    int flag = 0;
-    if (c->modes & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) {
-        rmpi_mpi_ends();
-        return rmpi_bad_comm(rmpi_rows[a->row].name, c);
-    }
-    if (c->modes & RMPI_MAIN_THREAD && (m->control->is_thread_main(m, &flag) != 0 || !flag))
-        return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, rmpi_rows[a->row].name,
-                                "MPI was initialised with thread level funneled or single, so only the thread that initialised it "
-                                "may call; initialise it with MPI_THREAD_MULTIPLE");
-    if (c->modes & RMPI_ONE_AT_A_TIME)
-        return one_at_a_time(c, a);
-    return run_or_split(c, a);
+    int rc = rmpi_admit(c, rmpi_rows[a->row].name);
+    if (rc != 0)
+        return rc;
+    return must_fly(c, a) ? in_flight(c, a) : direct(c, a);
+}
+
+int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
+{
+    int rc = unlikely(c->modes) ? rmpi_admit(c, rmpi_rows[a->row].name) : 0;
+    return rc != 0 ? rc : rmpi_flight_begin(c, a, f);
 }

@@ -7,11 +7,14 @@
 
 /* The rows again, where the compiler sees them: each function below keeps of the checks what its row needs. */
 static const struct rmpi_row rows[RMPI_ROWS] = {
-#define COLLECTIVE(name, shape, rules, large, function, arguments) {"reactant_mpi_" #name "_stream", "", HAS_##shape | (rules), large},
+#define COLLECTIVE(name, shape, rules, large, ...) [RMPI_##name] = {"reactant_mpi_" #name "_stream", "", HAS_##shape | (rules), large},
+#define VARIED(...)
+#define EXCHANGE(...)
 #define MESSAGE COLLECTIVE
+#define PAIR COLLECTIVE
+#define PROBE(...)
 #include "internal/table/rows.inc"
-#undef COLLECTIVE
-#undef MESSAGE
+#include "internal/table/end.h"
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -156,9 +159,12 @@ INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *s
     }
 #define COLLECTIVE(name, shape, ...) STREAM_COLLECTIVE(name, shape)
 #define MESSAGE(name, shape, ...) STREAM_MESSAGE(name, shape)
+#define PAIR MESSAGE
+#define VARIED(...)
+#define EXCHANGE(...)
+#define PROBE(...)
 #include "internal/table/rows.inc"
-#undef COLLECTIVE
-#undef MESSAGE
+#include "internal/table/end.h"
 
 /* ---- groups: of the one NCCL of the process, on the calling thread ---- */
 

@@ -39,11 +39,7 @@ func FinalizeAll() *cerr.Error {
 			first = err
 		}
 	}
-	leave, err := enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
+	defer enter()()
 	process.Lock()
 	defer process.Unlock()
 	if !process.ours || process.lib.Finalized() {
@@ -61,11 +57,7 @@ func FinalizeAll() *cerr.Error {
 
 // end drops one reference, or all of them, and frees the communicator with the last.
 func end(c handle.Comm, all bool) *cerr.Error {
-	leave, err := enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
+	defer enter()()
 	s, over, err := release(c, all)
 	if s == nil || err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"reactantmpi/client"
 	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/handle"
 	"reactantmpi/internal/dl"
 	"reactantmpi/nccl"
 	"reactantmpi/nccl/device"
@@ -24,9 +25,6 @@ type gpuSide struct {
 	// clientUsers counts the communicators that share the client: this one and those split from it. nil: there is none to end.
 	clientUsers *atomic.Int32
 }
-
-// noticeTag is the tag of "I have failed" on the control communicator.
-const noticeTag = 1
 
 // choose decides which device each rank takes, the same on all of them. Without devices anywhere the communicator is one of the host, and
 // why says so; the ranks' records have not been exchanged then, and each looks at its own.
@@ -128,7 +126,7 @@ func (s *session) shareID() ([]byte, *cerr.Error) {
 // startNCCL lets NCCL connect the ranks, which it does on a thread of its own. A rank that fails tells the others, so that they do not
 // wait until the time is over.
 func (s *session) startNCCL(start nccl.Start) *cerr.Error {
-	notice := s.lib.NewNotice(s.control, noticeTag)
+	notice := s.lib.NewNotice(s.control, handle.TagNotice)
 	start.Lib, start.Runtime, start.Context, start.Ordinal = s.gpu.nccl, s.gpu.runtime, s.gpu.context, s.gpu.choice.Ordinal
 	start.Rank, start.Size = s.rank, len(s.ranks)
 	start.NonBlocking = s.options.NonBlocking == 1

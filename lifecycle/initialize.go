@@ -70,11 +70,7 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 	if err != nil {
 		return handle.Comm{}, err
 	}
-	leave, err := enter()
-	if err != nil {
-		return handle.Comm{}, err
-	}
-	defer leave()
+	defer enter()()
 	if err := checkWorld(lib, options); err != nil {
 		return handle.Comm{}, err
 	}

@@ -45,11 +45,7 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 		return c, false, err
 	}
 	steps := timings{last: time.Now()}
-	leave, err := enter()
-	if err != nil {
-		return c, false, err
-	}
-	defer leave()
+	defer enter()()
 	// Everybody's colour first: it is the proof, within the time, that all have arrived, since MPI's split itself cannot be bounded. A rank
 	// that has given up has sent its colour too: the second round, which it does not join, proves that nobody has.
 	failed := uint32(0)
@@ -128,11 +124,7 @@ func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
 		return none, cerr.New(cerr.Argument, "this rank (%d) is not in the list; only the listed ranks call", parent.rank)
 	}
 	steps := timings{last: time.Now()}
-	leave, err := enter()
-	if err != nil {
-		return none, err
-	}
-	defer leave()
+	defer enter()()
 	s := parent.child(ranks)
 	// MPI's function cannot be bounded, so all must be there first.
 	if err = parent.notIn(parent.lib.Meet(parent.control, parent.rank, ranks, createTag(ranks), parent.options.TimeoutMS)); err != nil {

@@ -13,6 +13,7 @@ typedef struct MPI_ABI_Group *MPI_Group;
 #define STATUS_SOURCE_WORD 0
 #define STATUS_TAG_WORD 1
 #define RUN_TABLE rmpi_run_mpi5
+#define START_TABLE rmpi_start_mpi5
 #define CONTROL_TABLE rmpi_control_mpi5
 
 #include "mpi/family.inc"

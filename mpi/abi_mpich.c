@@ -8,6 +8,7 @@ typedef int MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Errhandler, MPI_Gro
 #define STATUS_SOURCE_WORD 2
 #define STATUS_TAG_WORD 3
 #define RUN_TABLE rmpi_run_mpich
+#define START_TABLE rmpi_start_mpich
 #define CONTROL_TABLE rmpi_control_mpich
 
 #include "mpi/family.inc"

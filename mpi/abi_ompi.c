@@ -12,6 +12,7 @@ typedef struct ompi_group *MPI_Group;
 #define STATUS_SOURCE_WORD 0
 #define STATUS_TAG_WORD 1
 #define RUN_TABLE rmpi_run_ompi
+#define START_TABLE rmpi_start_ompi
 #define CONTROL_TABLE rmpi_control_ompi
 
 #include "mpi/family.inc"

@@ -19,6 +19,7 @@ import (
 
 	// The C files here use its arenas.
 	_ "reactantmpi/internal/handle"
+	_ "reactantmpi/node/kernels"
 )
 
 // Thread levels of MPI, as the public header numbers them.

@@ -60,11 +60,11 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	m.name = C.CString(versionString(lib))
 	switch found.Family {
 	case MPICH:
-		m.run, m.control = &C.rmpi_run_mpich[0], &C.rmpi_control_mpich
+		m.run, m.start, m.control = &C.rmpi_run_mpich[0], &C.rmpi_start_mpich[0], &C.rmpi_control_mpich
 	case OpenMPI:
-		m.run, m.control = &C.rmpi_run_ompi[0], &C.rmpi_control_ompi
+		m.run, m.start, m.control = &C.rmpi_run_ompi[0], &C.rmpi_start_ompi[0], &C.rmpi_control_ompi
 	case MPI5:
-		m.run, m.control = &C.rmpi_run_mpi5[0], &C.rmpi_control_mpi5
+		m.run, m.start, m.control = &C.rmpi_run_mpi5[0], &C.rmpi_start_mpi5[0], &C.rmpi_control_mpi5
 	}
 	return m, nil
 }

@@ -37,7 +37,8 @@ struct rmpi_mpi {
     uint64_t op[RMPI_TYPES][RMPI_OPS]; /* by type, since some are ours (repair.inc) */
     uint64_t constant[RMPI_CONSTANTS];
     void *function[RMPI_FUNCTIONS];
-    const rmpi_run_fn *run; /* one function per row */
+    const rmpi_run_fn *run;     /* one function per row; NULL for those without an MPI call */
+    const rmpi_start_fn *start; /* the same, started */
     const struct rmpi_control *control;
     /* read by messages */
     enum rmpi_family family;
@@ -82,6 +83,11 @@ struct rmpi_control {
     int (*ibcast)(const struct rmpi_mpi *, void *data, int bytes, int root, uint64_t comm, void *request);
     int (*ibarrier)(const struct rmpi_mpi *, uint64_t comm, void *request);
     int (*test)(const struct rmpi_mpi *, void *request, int *done);
+    /* the same for data calls; status is filled when done, if it is not NULL */
+    int (*test_status)(const struct rmpi_mpi *, void *request, int *done, reactant_mpi_status *status);
+    int (*wait)(const struct rmpi_mpi *, void *request, reactant_mpi_status *status);
+    /* peer and tag are the host MPI's numbers */
+    int (*iprobe_status)(const struct rmpi_mpi *, uint64_t comm, int source, int tag, int *there, reactant_mpi_status *status);
     /* empty messages: "I have failed" */
     int (*isend_empty)(const struct rmpi_mpi *, uint64_t comm, int dest, int tag, void *request);
     int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int source, int tag, int *there); /* source < 0: any */
@@ -93,6 +99,7 @@ struct rmpi_control {
 
 extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5;
 extern const rmpi_run_fn rmpi_run_mpich[RMPI_ROWS], rmpi_run_ompi[RMPI_ROWS], rmpi_run_mpi5[RMPI_ROWS];
+extern const rmpi_start_fn rmpi_start_mpich[RMPI_ROWS], rmpi_start_ompi[RMPI_ROWS], rmpi_start_mpi5[RMPI_ROWS];
 
 /* The data of the .inc tables, for the binder (bind.go). */
 struct rmpi_constant_row {
@@ -107,6 +114,9 @@ extern const struct rmpi_constant_row rmpi_type_rows[RMPI_TYPES], rmpi_op_rows[R
 extern const struct rmpi_function_row rmpi_function_rows[RMPI_FUNCTIONS];
 extern const int rmpi_type_bytes[RMPI_TYPES];
 
+/* The pace of a wait: spins a little, since most waits are short; then yields, so that ranks that share a core meet fast; then sleeps, so
+ * that a long wait costs nothing. turn counts from 0, *start is the time of turn 50. Gives the milliseconds since then. */
+int64_t rmpi_pace(int turn, int64_t *start);
 /* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
 int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
 /* The same for an empty message, which is received. */

@@ -16,32 +16,35 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Polls: spins a little, since most waits are short; then yields, so that ranks that share a core meet fast; then sleeps, so that a long
- * wait costs nothing. */
+int64_t rmpi_pace(int turn, int64_t *start)
+{
+    int64_t waited;
+    if (turn < 50)
+        return 0;
+    if (turn == 50)
+        *start = now_ms();
+    waited = now_ms() - *start;
+    if (waited < 20) {
+        sched_yield();
+    } else {
+        struct timespec nap = {0, waited < 1000 ? 100000 : 1000000};
+        nanosleep(&nap, NULL);
+    }
+    return waited;
+}
+
 static int poll(int (*look)(const struct rmpi_mpi *, void *, int *), const struct rmpi_mpi *m, void *what, int64_t timeout_ms, int *rc)
 {
     int64_t start = 0;
     for (int turn = 0;; turn++) {
         int done = 0;
-        int64_t waited;
         *rc = look(m, what, &done);
         if (*rc != 0)
             return 2;
         if (done)
             return 0;
-        if (turn < 50)
-            continue;
-        if (turn == 50)
-            start = now_ms();
-        waited = now_ms() - start;
-        if (timeout_ms > 0 && waited >= timeout_ms)
+        if (rmpi_pace(turn, &start) >= timeout_ms && timeout_ms > 0)
             return 1;
-        if (waited < 20) {
-            sched_yield();
-        } else {
-            struct timespec nap = {0, waited < 1000 ? 100000 : 1000000};
-            nanosleep(&nap, NULL);
-        }
     }
 }
 

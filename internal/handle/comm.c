@@ -3,8 +3,10 @@
 #include "internal/cerr/error.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Zero pages of the .so: a slot costs memory from its first use on. Slot 0 stays empty, since id 0 is NULL. */
 struct rmpi_comm rmpi_comms[RMPI_COMM_SLOTS];
@@ -78,10 +80,19 @@ void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text)
 
 static int busy;
 
-int rmpi_enter(void)
+void rmpi_enter(void)
 {
-    int free = 0;
-    return __atomic_compare_exchange_n(&busy, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    for (int turn = 0;; turn++) {
+        int free = 0;
+        if (__atomic_compare_exchange_n(&busy, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+        if (turn < 1000) {
+            sched_yield();
+        } else {
+            struct timespec nap = {0, 50000};
+            nanosleep(&nap, NULL);
+        }
+    }
 }
 
 void rmpi_leave(void)

@@ -57,6 +57,12 @@ type Fields struct {
 	Device               unsafe.Pointer // struct rmpi_device *; nil: host communicator
 }
 
+// Tags of the library's own messages on control communicators.
+const (
+	TagNotice = C.RMPI_TAG_NOTICE
+	TagData   = C.RMPI_TAG_DATA
+)
+
 // Next is the lowest id above every one ever claimed in this process.
 func Next() int { return int(C.rmpi_comm_next()) }
 
@@ -113,8 +119,8 @@ func (c Comm) Session() unsafe.Pointer { return c.c.session }
 // DeviceFailed tells whether the watcher has given the device half up, and aborted it.
 func (c Comm) DeviceFailed() bool { return c.c.modes&C.RMPI_DEVICE_FAILED != 0 }
 
-// Enter takes MPI for one thread, where its level is SERIALIZED; false if another is inside. Leave gives it back.
-func Enter() bool { return C.rmpi_enter() != 0 }
+// Enter takes MPI for one thread, where its level is SERIALIZED, after another that is inside. Leave gives it back.
+func Enter() { C.rmpi_enter() }
 
 // Leave ends what Enter began.
 func Leave() { C.rmpi_leave() }

@@ -10,7 +10,10 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_HOST_BYTES = 64 };
+enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_REQUEST_BYTES = 512, RMPI_HOST_BYTES = 64 };
+
+/* Tags of the library's own messages on control communicators. Lists of ranks (comm_create) have those from 16 on. */
+enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2 };
 
 enum rmpi_state {
     RMPI_FREE,    /* never used */
@@ -63,15 +66,38 @@ struct rmpi_comm {
     char host[RMPI_HOST_BYTES];
 } __attribute__((aligned(RMPI_SLOT_BYTES)));
 
+/* MPI's requests of one call, in lists of growing length. */
+struct rmpi_parts {
+    struct rmpi_parts *next;
+    uint32_t n, room;
+    uint64_t *part; /* a word each, whatever the ABI's width */
+};
+
+/* A call under way (capi/flight.h). */
+struct rmpi_flight {
+    struct rmpi_parts first, *last;
+    uint64_t few[3];
+    struct rmpi_parts *at; /* the first that is not known to be done */
+    uint32_t next;
+    uint32_t receives;        /* the first part is a receive, with a status */
+    int32_t rc;               /* MPI's first failure */
+    reactant_mpi_status got;  /* of it, or of a probe */
+    struct rmpi_stage *stage; /* NULL: MPI works on the user's buffers */
+    int64_t since;            /* trace: when it began */
+};
+
 struct rmpi_request {
     uint32_t live;
-    uint32_t generation; /* low byte is part of the handle: a recycled slot does not answer to an old handle */
+    uint32_t generation; /* low bits are part of the handle: a recycled slot does not answer to an old handle */
     struct rmpi_comm *comm;
+    uint32_t prepared; /* else it is gone when it is done */
+    uint32_t active;   /* started and not ended */
     struct rmpi_call call;
-} __attribute__((aligned(RMPI_SLOT_BYTES)));
+    struct rmpi_flight flight; /* while active */
+} __attribute__((aligned(RMPI_REQUEST_BYTES)));
 
 _Static_assert(sizeof(struct rmpi_comm) == RMPI_SLOT_BYTES, "a communicator fills its slot");
-_Static_assert(sizeof(struct rmpi_request) == RMPI_SLOT_BYTES, "a request fills its slot");
+_Static_assert(sizeof(struct rmpi_request) == RMPI_REQUEST_BYTES, "a request fills its slot");
 
 extern struct rmpi_comm rmpi_comms[RMPI_COMM_SLOTS];
 
@@ -115,17 +141,18 @@ void rmpi_comms_all_become(uint32_t state);
 void rmpi_mpi_ends(void);
 void rmpi_when_mpi_ends(void (*also)(void));
 
-/* With SERIALIZED one thread at a time is inside MPI. enter: 0 = another one is. */
-int rmpi_enter(void);
+/* With SERIALIZED one thread at a time is inside MPI; a second one waits. */
+void rmpi_enter(void);
 void rmpi_leave(void);
 
 /* First error wins; text is copied. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
 
-/* Requests. The word handed out is the slot's address plus the low byte of its generation. */
+/* Requests. The word handed out is the slot's address plus the low bits of its generation. */
 struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word);
 struct rmpi_request *rmpi_request_live(const void *word);
-int rmpi_request_drop(const void *word); /* 0 if it was not live */
+int rmpi_request_drop(const void *word);                /* its word is dead from now on; 0 if it was not live */
+void rmpi_request_recycle(const struct rmpi_request *); /* its slot may be used again */
 
 #pragma GCC visibility pop
 

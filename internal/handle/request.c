@@ -28,7 +28,7 @@ struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word)
         return NULL;
     r->generation++;
     r->comm = c;
-    *word = (char *)r + r->generation % RMPI_SLOT_BYTES;
+    *word = (char *)r + r->generation % RMPI_REQUEST_BYTES;
     return r;
 }
 
@@ -38,18 +38,20 @@ struct rmpi_request *rmpi_request_live(const void *word)
     struct rmpi_request *r;
     if (offset >= sizeof requests)
         return NULL;
-    r = &requests[offset / RMPI_SLOT_BYTES];
-    return __atomic_load_n(&r->live, __ATOMIC_ACQUIRE) && r->generation % RMPI_SLOT_BYTES == offset % RMPI_SLOT_BYTES ? r : NULL;
+    r = &requests[offset / RMPI_REQUEST_BYTES];
+    return __atomic_load_n(&r->live, __ATOMIC_ACQUIRE) && r->generation % RMPI_REQUEST_BYTES == offset % RMPI_REQUEST_BYTES ? r : NULL;
 }
 
 int rmpi_request_drop(const void *word)
 {
     struct rmpi_request *r = rmpi_request_live(word);
     uint32_t live = 1;
-    if (!r || !__atomic_compare_exchange_n(&r->live, &live, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return 0;
+    return r && __atomic_compare_exchange_n(&r->live, &live, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void rmpi_request_recycle(const struct rmpi_request *r)
+{
     pthread_mutex_lock(&lock);
     freed[(freed_from + freed_count++) % RMPI_REQUEST_SLOTS] = (uint16_t)(r - requests);
     pthread_mutex_unlock(&lock);
-    return 1;
 }

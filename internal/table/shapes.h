@@ -30,6 +30,41 @@
 #define STORE_NOTHING(a) (a).count = 0
 #define HAS_NOTHING 0
 
+#define PARAMS_GATHERED const void *send, size_t count, void *recv, const size_t *counts, const size_t *displs, int type,
+#define STORE_GATHERED(a) \
+    (a).send = send, (a).count = count, (a).recv = recv, (a).recv_counts = counts, (a).recv_displs = displs, (a).type = type
+#define HAS_GATHERED (HAS_SEND | HAS_RECV | HAS_RECV_BLOCKS)
+
+#define PARAMS_GATHERED_ROOT PARAMS_GATHERED int root,
+#define STORE_GATHERED_ROOT(a) STORE_GATHERED(a), (a).root = root
+#define HAS_GATHERED_ROOT (HAS_GATHERED | HAS_ROOT)
+
+#define PARAMS_SCATTERED_ROOT \
+    const void *send, const size_t *counts, const size_t *displs, void *recv, size_t count, int type, int root,
+#define STORE_SCATTERED_ROOT(a)                                                                                            \
+    (a).send = send, (a).send_counts = counts, (a).send_displs = displs, (a).recv = recv, (a).count = count, (a).type = type, \
+    (a).root = root
+#define HAS_SCATTERED_ROOT (HAS_SEND | HAS_RECV | HAS_SEND_BLOCKS | HAS_ROOT)
+
+#define PARAMS_ALL_TO_ALL                                                                                           \
+    const void *send, const size_t *send_counts, const size_t *send_displs, void *recv, const size_t *recv_counts, \
+        const size_t *recv_displs, int type,
+#define STORE_ALL_TO_ALL(a)                                                                           \
+    (a).send = send, (a).send_counts = send_counts, (a).send_displs = send_displs, (a).recv = recv,  \
+    (a).recv_counts = recv_counts, (a).recv_displs = recv_displs, (a).type = type, (a).count = 0
+#define HAS_ALL_TO_ALL (HAS_SEND | HAS_RECV | HAS_SEND_BLOCKS | HAS_RECV_BLOCKS)
+
+#define PARAMS_REDUCTION_BLOCKS const void *send, void *recv, const size_t *counts, int type, int op,
+#define STORE_REDUCTION_BLOCKS(a) \
+    (a).send = send, (a).recv = recv, (a).recv_counts = counts, (a).type = type, (a).op = op, (a).count = 0
+#define HAS_REDUCTION_BLOCKS (HAS_SEND | HAS_RECV | HAS_OP | HAS_SUM_OF_BLOCKS)
+
+#define PARAMS_PERMUTED const void *send, void *recv, size_t count, int type, int source, int n_dests, const int *dests,
+#define STORE_PERMUTED(a)                                                                                         \
+    (a).send = send, (a).recv = recv, (a).count = count, (a).type = type, (a).source = source, (a).n_dests = n_dests, \
+    (a).dests = dests
+#define HAS_PERMUTED (HAS_SEND | HAS_RECV | HAS_DESTS)
+
 #define PARAMS_SEND_TO const void *buf, size_t count, int type, int dest, int tag,
 #define AFTER_COMM_SEND_TO
 #define STORE_SEND_TO(a) (a).send = buf, (a).count = count, (a).type = type, (a).root = dest, (a).tag = tag
@@ -58,5 +93,10 @@
     (a).send = send, (a).count = send_count, (a).root = dest, (a).recv = recv, (a).recv_count = recv_count, \
     (a).source = source, (a).type = type
 #define HAS_SEND_AND_RECV (HAS_SEND | HAS_RECV | HAS_DEST | HAS_SOURCE)
+
+#define PARAMS_PROBED int source, int tag,
+#define AFTER_COMM_PROBED , reactant_mpi_status *status
+#define STORE_PROBED(a) (a).source = source, (a).recv_tag = tag, (a).status = status
+#define HAS_PROBED HAS_SOURCE
 
 #endif
