@@ -3,8 +3,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Slots never used come first, then freed ones, oldest first: an old handle is recognised as long as possible. Making and freeing
- * a request takes a lock; running one does not. */
+/* Freed slots are used again oldest first, and not before there are REST of them: an old handle is recognised for long, and a program
+ * with few requests touches little memory. Making and freeing a request takes a lock; running one does not. */
+enum { REST = 1024 };
 static struct rmpi_request requests[RMPI_REQUEST_SLOTS];
 static uint16_t freed[RMPI_REQUEST_SLOTS]; /* ring of slots given back */
 static unsigned unused_from, freed_from, freed_count;
@@ -16,7 +17,7 @@ struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word)
 {
     struct rmpi_request *r = NULL;
     pthread_mutex_lock(&lock);
-    if (unused_from < RMPI_REQUEST_SLOTS) {
+    if (freed_count < REST && unused_from < RMPI_REQUEST_SLOTS) {
         r = &requests[unused_from++];
     } else if (freed_count) {
         r = &requests[freed[freed_from]];
