@@ -16,6 +16,9 @@ int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a);
 /* Failures: write the thread's record, latch on the communicator, give the code. */
 int rmpi_call_failed(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 4, 5)));
+/* The same for a failure that the communicator survives: nothing is latched. */
+int rmpi_call_failed_for_now(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
+    __attribute__((cold, noinline, format(printf, 4, 5)));
 int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc) __attribute__((cold, noinline));
 int rmpi_out_of_step(const struct rmpi_comm *c, const char *function) __attribute__((cold, noinline));
 int rmpi_bad_comm(const char *function, const void *word) __attribute__((cold, noinline));

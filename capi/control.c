@@ -90,6 +90,28 @@ int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, r
     return rmpiGoCreate(comm, n > c->size ? c->size + 1 : n, (int *)(uintptr_t)ranks, out);
 }
 
+int reactant_mpi_comm_set_timeout(reactant_mpi_comm *comm, int timeout_ms)
+{
+    int rc = rmpi_control_refused("reactant_mpi_comm_set_timeout");
+    if (rc != 0)
+        return rc;
+    if (timeout_ms < 0)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_set_timeout: %d milliseconds; it takes 0 (for ever) and more",
+                         timeout_ms);
+    return rmpi_comm_live(comm) ? rmpiGoSetTimeout(comm, timeout_ms) : rmpi_bad_comm("reactant_mpi_comm_set_timeout", comm);
+}
+
+int reactant_mpi_comm_shrink(reactant_mpi_comm *comm, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_shrink: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_shrink")) != 0)
+        return rc;
+    return rmpi_comm_live(comm) ? rmpiGoShrink(comm, out) : rmpi_bad_comm("reactant_mpi_comm_shrink", comm);
+}
+
 int reactant_mpi_comm_free(reactant_mpi_comm *comm)
 {
     return comm ? reactant_mpi_finalize(comm) : rmpi_bad_comm("reactant_mpi_comm_free", comm);

@@ -32,6 +32,8 @@ func rmpiGoInitialize(function *C.char, word C.uintptr_t, fcomm, byInt C.int, o 
 			LogFn: unsafe.Pointer(o.log_fn), LogArg: o.log_arg,
 			Device: int(o.device), Client: int(o.client), Preallocate: int(o.preallocate), NonBlocking: int(o.nccl_nonblocking),
 			MemFraction: float64(o.memory_fraction), LibNCCL: C.GoString(o.libnccl), LibXLA: C.GoString(o.libxla),
+			CallTimeoutMS: int64(o.call_timeout_ms),
+			Check:         int(o.check), Half: int(o.half), Trace: C.GoString(o.trace),
 		})
 	if err == nil {
 		*out = (*C.reactant_mpi_comm)(comm.Pointer())
@@ -61,6 +63,27 @@ func rmpiGoCreate(comm *C.reactant_mpi_comm, n C.int, ranks *C.int, out **C.reac
 		list[i] = int(r)
 	}
 	made, err := lifecycle.Create(unsafe.Pointer(comm), list)
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoSetTimeout
+func rmpiGoSetTimeout(comm *C.reactant_mpi_comm, timeoutMS C.int) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_comm_set_timeout", &err, &code)
+	err = lifecycle.SetTimeout(unsafe.Pointer(comm), int64(timeoutMS))
+	return 0
+}
+
+//export rmpiGoShrink
+func rmpiGoShrink(comm *C.reactant_mpi_comm, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_comm_shrink", &err, &code)
+	made, err := lifecycle.Shrink(unsafe.Pointer(comm))
 	if err == nil {
 		*out = (*C.reactant_mpi_comm)(made.Pointer())
 	}

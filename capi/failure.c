@@ -13,23 +13,61 @@ static void add_where(const struct rmpi_comm *c, char *text, size_t size)
              c->mpi->path);
 }
 
+static void compose(const struct rmpi_comm *c, char text[RMPI_STRING_BYTES], const char *function, const char *format, va_list list)
+{
+    int n = snprintf(text, RMPI_STRING_BYTES, "%s: ", function);
+    vsnprintf(text + n, RMPI_STRING_BYTES - (size_t)n, format, list);
+    add_where(c, text, RMPI_STRING_BYTES);
+}
+
 int rmpi_call_failed(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
 {
     char text[RMPI_STRING_BYTES];
     va_list list;
-    int n = snprintf(text, sizeof text, "%s: ", function);
     va_start(list, format);
-    vsnprintf(text + n, sizeof text - (size_t)n, format, list);
+    compose(c, text, function, format, list);
     va_end(list);
-    add_where(c, text, sizeof text);
     rmpi_comm_latch(c, code, text);
     return rmpi_fail_text(code, text);
 }
 
-int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
+int rmpi_call_failed_for_now(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
 {
     char text[RMPI_STRING_BYTES];
+    va_list list;
+    va_start(list, format);
+    compose(c, text, function, format, list);
+    va_end(list);
+    return rmpi_fail_text(code, text);
+}
+
+/* Names the failed ranks that MPI tells of; without any the communicator was revoked by a rank that had noticed. */
+static int peer_failed(struct rmpi_comm *c, uint32_t row, const char *mpi_text)
+{
+    enum { MOST = 8 };
+    int ranks[MOST], n = 0, at = 0;
+    char text[512] = "a rank that noticed the failure of another has ended this communicator (reactant_mpi_comm_shrink)";
+    if (c->mpi->control->comm_failed(c->mpi, c->word, MOST, ranks, &n) == 0 && n > 0) {
+        for (int i = 0; i < n && i < MOST; i++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "%s%d", i ? ", " : n > 1 ? "the processes of ranks " : "the process of rank ",
+                           ranks[i]);
+        snprintf(text + at, sizeof text - (size_t)at, n > MOST ? " and %d more have ended" : n > 1 ? " have ended" : " has ended", n - MOST);
+    }
+    rmpi_comm_out_of_step(c);
+    return rmpi_call_failed(c, REACTANT_MPI_ERR_PEER, rmpi_rows[row].name,
+                            "%s, MPI says (%s). reactant_mpi_comm_shrink makes a communicator of those that live", text, mpi_text);
+}
+
+int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
+{
+    const uint64_t *constant = c->mpi->constant;
+    char text[RMPI_STRING_BYTES];
+    int class = -2;
     rmpi_mpi_error_text(c->mpi, rc, text);
+    if (c->mpi->control->error_class(c->mpi, rc, &class) == 0 &&
+        (class == (int)constant[RMPI_K_ERR_PROC_FAILED] || class == (int)constant[RMPI_K_ERR_PROC_FAILED_PENDING] ||
+         class == (int)constant[RMPI_K_ERR_REVOKED]))
+        return peer_failed(c, row, text);
     return rmpi_call_failed(c, REACTANT_MPI_ERR_MPI, rmpi_rows[row].name, "%s failed: %s (MPI error %d)", rmpi_rows[row].mpi, text,
                             rc);
 }

@@ -1,4 +1,5 @@
 /* The life of a call under way: begin, wait or look, end. */
+#include "capi/company.h"
 #include "capi/flight.h"
 
 #include <stdlib.h>
@@ -8,6 +9,11 @@ static int failed(struct rmpi_comm *c, const struct rmpi_call *a, int rc)
 {
     if (rc == RMPI_NO_MEMORY)
         return rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[a->row].name, "no memory for its requests");
+    if (c->modes & RMPI_TIMEOUT) {
+        const int code = rmpi_company_post_mortem(c, a);
+        if (code != 0)
+            return code;
+    }
     return rmpi_mpi_failed(c, a->row, rc);
 }
 
@@ -102,22 +108,47 @@ static void wait_all(struct rmpi_comm *c, struct rmpi_flight *f)
         note(f, c->mpi->control->wait(c->mpi, part, status_of(f, part)));
 }
 
+/* Under a timeout: 0, or the code with which the call is given up. MPI may still use its requests and buffers: they stay. */
+static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since)
+{
+    int code;
+    rmpi_lock(c);
+    code = rmpi_company_look(c, a, since, c->timeout_ms);
+    rmpi_unlock(c);
+    if (code != 0)
+        rmpi_comm_out_of_step(c);
+    return code;
+}
+
+/* Polls. 0 = done; else the code with which it was given up. */
+static int poll(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f, int64_t limit_ms, int *open)
+{
+    int64_t start = 0, looked = 4; /* most waits are over before anybody need be asked */
+    for (int turn = 0; !rmpi_flight_done(c, a, f); turn++) {
+        const int64_t waited = limit_ms == 0 ? 0 : rmpi_pace(turn, &start);
+        int code;
+        if (c->modes & RMPI_TIMEOUT && waited > looked) {
+            looked = waited;
+            if ((code = look_around(c, a, start)) != 0)
+                return code;
+        }
+        if (limit_ms != RMPI_FOR_EVER && waited >= limit_ms) {
+            *open = 1;
+            return 0;
+        }
+    }
+    return 0;
+}
+
 int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f, int64_t limit_ms, int *open)
 {
-    const unsigned slow = RMPI_TIMEOUT | RMPI_ONE_AT_A_TIME;
-    int64_t start = 0;
     int rc;
     *open = 0;
-    if (limit_ms == RMPI_FOR_EVER && !(c->modes & slow) && a->row != RMPI_probe) {
-        wait_all(c, f);
+    if (limit_ms != RMPI_FOR_EVER || c->modes & (RMPI_TIMEOUT | RMPI_ONE_AT_A_TIME) || a->row == RMPI_probe) {
+        if ((rc = poll(c, a, f, limit_ms, open)) != 0 || *open)
+            return rc;
     } else {
-        for (int turn = 0; !rmpi_flight_done(c, a, f); turn++) {
-            const int64_t waited = limit_ms == 0 ? 0 : rmpi_pace(turn, &start);
-            if (limit_ms != RMPI_FOR_EVER && waited >= limit_ms) {
-                *open = 1;
-                return 0;
-            }
-        }
+        wait_all(c, f);
     }
     rc = f->rc;
     if (likely(rc == 0) && f->stage)

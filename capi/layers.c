@@ -2,7 +2,10 @@
  * Calls that are not plain: a mode of the communicator is on, or one MPI call on the user's buffers cannot carry it. Each layer is
  * written once, over the record, in the order of rmpi_layers.
  */
+#include "capi/company.h"
 #include "capi/flight.h"
+#include "capi/modes.h"
+#include "internal/trace/trace.h"
 
 int rmpi_admit(struct rmpi_comm *c, const char *name)
 {
@@ -58,16 +61,52 @@ static int in_flight(struct rmpi_comm *c, const struct rmpi_call *a)
     return rc;
 }
 
-int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
+/* What comes before anything is moved: 0, or the public code. */
+static int before(struct rmpi_comm *c, const struct rmpi_call *a)
 {
+    const int collective = !(rmpi_rows[a->row].rules & IS_MESSAGE);
     int rc = rmpi_admit(c, rmpi_rows[a->row].name);
     if (rc != 0)
         return rc;
-    return must_fly(c, a) ? in_flight(c, a) : direct(c, a);
+    if (collective && c->modes & (RMPI_TIMEOUT | RMPI_CHECK | RMPI_TRACE))
+        __atomic_add_fetch(&c->sequence, 1, __ATOMIC_RELAXED);
+    if (c->modes & RMPI_TIMEOUT)
+        rmpi_company_enter(c, a);
+    if (collective && c->modes & RMPI_CHECK) {
+        rmpi_lock(c);
+        rc = rmpi_check_ranks(c, a);
+        rmpi_unlock(c);
+    }
+    return rc;
+}
+
+static void after(struct rmpi_comm *c)
+{
+    if (c->modes & RMPI_TIMEOUT)
+        rmpi_company_leave(c);
+}
+
+int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    const int64_t begin = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
+    int rc = unlikely(c->modes) ? before(c, a) : 0;
+    if (rc == 0)
+        rc = must_fly(c, a) ? in_flight(c, a) : direct(c, a);
+    after(c);
+    if (c->modes & RMPI_TRACE)
+        rmpi_trace_call(c, a, begin, rmpi_trace_now(), rc);
+    return rc;
 }
 
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
 {
-    int rc = unlikely(c->modes) ? rmpi_admit(c, rmpi_rows[a->row].name) : 0;
-    return rc != 0 ? rc : rmpi_flight_begin(c, a, f);
+    int rc;
+    if (likely(!c->modes))
+        return rmpi_flight_begin(c, a, f);
+    f->since = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
+    rc = before(c, a);
+    if (rc == 0)
+        rc = rmpi_flight_begin(c, a, f);
+    after(c);
+    return rc;
 }

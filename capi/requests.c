@@ -1,5 +1,6 @@
 /* Started and prepared calls: what happens to a request after it was made. */
 #include "capi/flight.h"
+#include "internal/trace/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -92,6 +93,8 @@ static int end(const char *function, const void *word, struct rmpi_request *r, i
         __atomic_store_n(&r->active, STARTED, __ATOMIC_RELEASE);
         return 0;
     }
+    if (r->comm->modes & RMPI_TRACE)
+        rmpi_trace_call(r->comm, &r->call, r->flight.since, rmpi_trace_now(), rc);
     if (status)
         *status = r->flight.got;
     __atomic_store_n(&r->active, PREPARED_ONLY, __ATOMIC_RELEASE);

@@ -372,7 +372,7 @@ int reactant_mpi_last_error_code(void);
 /* Name of a code, as "ERR_COMM"; "unknown code" for others. Static. */
 const char *reactant_mpi_error_name(int code);
 
-/* First error latched on the communicator, 0 if none; for callers that cannot look at results. Negative code on error. */
+/* First error latched on the communicator (or the one that ended it: 31, 32), 0 if none; for callers that cannot look at results. Negative code on error. */
 int reactant_mpi_comm_error(const reactant_mpi_comm *comm);
 
 /* ---- collectives over host buffers: blocking, collective ---------------------------------------------------------------------

@@ -17,7 +17,12 @@ type record struct {
 	Known    int32  // id of a live communicator over the same host communicator; 0 = none
 	Devices  int32  // it has something to say about devices: some, a failure, a wish
 	Propose  int32  // id for the new communicator
+	World    int32  // rank in the world
+	Traces   int32  // it writes a trace
+	Check    int32  // option
+	Half     int32  // option
 	MaxCount uint64 // option
+	Timeout  int64  // option, of calls
 	Library  uint64 // hash of ABI family and version
 	Node     uint64 // hash of what ranks of one host share
 	Host     [64]byte
@@ -107,6 +112,15 @@ func judge(all []record) *cerr.Error {
 	}
 	if text := differ(all, func(r record) uint64 { return r.MaxCount }, func(r record) string { return fmt.Sprint(r.MaxCount) }); text != "" {
 		return cerr.New(cerr.Mismatch, "option max_count must be equal on every rank: %s", text)
+	}
+	if text := differInTimeout(all); text != "" {
+		return cerr.New(cerr.Mismatch, "option call_timeout_ms must be equal on every rank: %s", text)
+	}
+	if text := differ(all, func(r record) uint64 { return uint64(r.Check) }, func(r record) string { return offOn[r.Check&1] }); text != "" {
+		return cerr.New(cerr.Mismatch, "option check must be equal on every rank: %s; set REACTANT_MPI_CHECK everywhere or nowhere", text)
+	}
+	if text := differ(all, func(r record) uint64 { return uint64(r.Half) }, func(r record) string { return halfNames[r.Half&1] }); text != "" {
+		return cerr.New(cerr.Mismatch, "option half must be equal on every rank: %s; set REACTANT_MPI_HALF everywhere or nowhere", text)
 	}
 	return nil
 }

@@ -140,7 +140,9 @@ func describeComm(c handle.Comm, s *session) *describedComm {
 			"gpu": gpuNames[s.options.GPU], "thread_level": mpi.ThreadNames[s.options.ThreadLevel],
 			"launcher_check": s.options.LauncherCheck != 0, "timeout_ms": s.options.TimeoutMS,
 			"max_count": s.options.MaxCount, "libmpi": s.options.LibMPI, "mpi_dirs": s.options.MPIDirs,
-			"device": s.options.Device, "libnccl": s.options.LibNCCL, "libxla": s.options.LibXLA,
+			"call_timeout_ms": s.options.CallTimeoutMS,
+			"device":          s.options.Device, "libnccl": s.options.LibNCCL, "libxla": s.options.LibXLA,
+			"check": s.options.Check != 0, "half": halfNames[s.options.Half], "trace": process.trace,
 		},
 		Steps: s.steps.steps, Refs: s.refs,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/handle"
+	"reactantmpi/internal/trace"
 	"reactantmpi/nccl"
 )
 
@@ -45,6 +46,10 @@ func FinalizeAll() *cerr.Error {
 	if !process.ours || process.lib.Finalized() {
 		return first
 	}
+	if process.outOfStep {
+		cerr.Log(cerr.Warn, "MPI_Finalize is not called, since ranks that are out of step would wait there for ever; end this process by exit")
+		return first
+	}
 	if err := checkThread(process.lib, process.lib.ThreadLevel()); err != nil {
 		return err
 	}
@@ -62,10 +67,20 @@ func end(c handle.Comm, all bool) *cerr.Error {
 	if s == nil || err != nil {
 		return err
 	}
+	defer trace.Flush()
 	// Collective, so not under the lock.
+	if s.clocked && !over {
+		if err := s.clock(); err != nil {
+			cerr.Log(cerr.Warn, "the trace has no second look at the clocks: %s", err.Text)
+		}
+	}
 	if s.gpu != nil {
 		nccl.Unwatch(c.Pointer())
 	}
+	if code, text := c.FirstError(); c.OutOfStep() && !over {
+		return s.abandon(c.ID(), code, text)
+	}
+	s.company.Free()
 	switch {
 	case s.gpu != nil && over:
 		s.gpu.comm = nil // aborted by the hook on MPI's end, or out of reach
@@ -104,6 +119,19 @@ func release(c handle.Comm, all bool) (s *session, over bool, err *cerr.Error) {
 	c.SetState(handle.Dead)
 	forget(c.Session())
 	return s, over, nil
+}
+
+// abandon leaves the MPI half of a communicator as it is: whatever its ranks do together might never end. What calls know of the ranks
+// stays too, since one of another thread may still be under way.
+func (s *session) abandon(id, code int, text string) *cerr.Error {
+	process.Lock()
+	process.outOfStep = process.outOfStep || !s.shrunk
+	process.Unlock()
+	cerr.Log(cerr.Warn, "communicator %d ends without MPI_Comm_free, since its ranks are out of step after code %d: %s", id, code, text)
+	if s.gpu != nil {
+		return s.gpu.close(true)
+	}
+	return nil
 }
 
 // AbortWorld ends the job through the bound library's world.

@@ -9,8 +9,8 @@ import (
 
 	"reactantmpi/client"
 	"reactantmpi/internal/cerr"
-	"reactantmpi/internal/handle"
 	"reactantmpi/internal/dl"
+	"reactantmpi/internal/handle"
 	"reactantmpi/nccl"
 	"reactantmpi/nccl/device"
 )

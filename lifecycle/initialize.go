@@ -9,6 +9,7 @@ import (
 	"github.com/mattn/go-pointer"
 
 	"reactantmpi/internal/cerr"
+	"reactantmpi/internal/company"
 	"reactantmpi/internal/handle"
 	"reactantmpi/mpi"
 	"reactantmpi/nccl"
@@ -35,10 +36,13 @@ type session struct {
 	options   Options
 	begin     time.Time
 	steps     timings
-	gpu       *gpuSide    // nil: host communicator
-	parentGPU *gpuSide    // of the communicator that this one comes from
-	why       string      // the reason for the device, or for none
-	lost      atomic.Bool // this rank left a round of the control communicator: the ranks are out of step there
+	gpu       *gpuSide        // nil: host communicator
+	parentGPU *gpuSide        // of the communicator that this one comes from
+	why       string          // the reason for the device, or for none
+	company   company.Company // where the ranks are; empty before the first timeout
+	shrunk    bool            // the ranks that live have gone on in another communicator
+	clocked   bool            // the ranks have compared their clocks, and do it again in the end
+	lost      atomic.Bool     // this rank left a round of the control communicator: the ranks are out of step there
 }
 
 // timings are the steps of one initialize, for describe.
@@ -79,11 +83,15 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 		return handle.Comm{}, err
 	}
 	s := &session{lib: lib, host: comm, refs: 1, options: options, begin: time.Now()}
+	world, traceError := traceTo(lib, options.Trace)
+	if localError == nil {
+		localError = traceError
+	}
 	if err := s.duplicate(); err != nil {
 		return handle.Comm{}, err
 	}
 	steps.mark("duplicate")
-	gpus, err := s.exchange(localError)
+	gpus, err := s.exchange(world, localError)
 	if err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
@@ -93,10 +101,19 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 		}
 	}
 	steps.mark("exchange")
+	if s.clocked = tracedByAll(s.ranks); s.clocked {
+		if err := s.clock(); err != nil {
+			return handle.Comm{}, s.undo(err)
+		}
+		steps.mark("clock")
+	}
 	if err := s.choose(gpus); err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
 	if err := s.connect(&steps); err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	if err := s.gather(s.options.CallTimeoutMS); err != nil {
 		return handle.Comm{}, s.undo(err)
 	}
 	id, err := s.agreeID(proposed(s.ranks))
@@ -136,7 +153,7 @@ func (s *session) duplicate() (err *cerr.Error) {
 }
 
 // exchange tells every rank about every other one and reaches the common verdict; then about their devices, if there is anything to tell.
-func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
+func (s *session) exchange(world int, localError *cerr.Error) (gpus, *cerr.Error) {
 	rank, size, err := s.lib.RankSize(s.control)
 	if err != nil {
 		return gpus{}, err
@@ -148,7 +165,12 @@ func (s *session) exchange(localError *cerr.Error) (gpus, *cerr.Error) {
 	r := record{
 		Known:    int32(same(s.lib, s.host)),
 		Propose:  int32(handle.Next()),
+		World:    int32(world),
+		Traces:   int32(traces()),
+		Check:    int32(s.options.Check),
+		Half:     int32(s.options.Half),
 		MaxCount: s.options.MaxCount,
+		Timeout:  s.options.CallTimeoutMS,
 		Library:  hash(what),
 		Node:     nodeID(name),
 	}
@@ -221,6 +243,7 @@ func (s *session) undo(reason *cerr.Error) *cerr.Error {
 	if reason != nil && reason.Code == cerr.Timeout {
 		return reason
 	}
+	s.company.Free()
 	for _, comm := range []uint64{s.control, s.user} {
 		if err := s.lib.Free(comm); err != nil && reason == nil {
 			reason = err
@@ -244,9 +267,11 @@ func (s *session) publish(id int) handle.Comm {
 		MPI:    s.lib.Pointer(), Run: s.lib.Run(),
 		Word: s.user, Control: s.control,
 		Rank: s.rank, Size: len(s.ranks), LocalRank: localRank, LocalSize: localSize,
-		TagUB: s.lib.TagUB(s.user), MaxCount: s.options.MaxCount, Modes: process.modes,
+		TagUB: s.lib.TagUB(s.user), MaxCount: s.options.MaxCount, Modes: process.modes | s.modes(),
 		Host: words(s.ranks[s.rank].Host[:]), Session: pointer.Save(s),
+		TimeoutMS: int(s.options.CallTimeoutMS), Company: s.company.Pointer(),
 	})
+	s.traceComm(id)
 	if comm != nil && !nccl.Watch(c.Pointer()) {
 		cerr.Log(cerr.Warn, "no thread to watch communicator %d: asynchronous NCCL errors will not be noticed", id)
 	}

@@ -30,10 +30,15 @@ type Options struct {
 	MemFraction   float64
 	LibNCCL       string
 	LibXLA        string
+	CallTimeoutMS int64
+	Check         int
+	Half          int
+	Trace         string
 }
 
 // Unset is what REACTANT_MPI_OPTIONS_INIT gives.
-var Unset = Options{GPU: -1, ThreadLevel: -1, LauncherCheck: -1, TimeoutMS: -1, Device: -1, Client: -1, Preallocate: -1, NonBlocking: -1}
+var Unset = Options{GPU: -1, ThreadLevel: -1, LauncherCheck: -1, TimeoutMS: -1, Device: -1, Client: -1, Preallocate: -1, NonBlocking: -1,
+	CallTimeoutMS: -1, Check: -1, Half: -1}
 
 // Choose is the value of the client option that leaves the choice to what is in the process.
 const chooseClient = -1
@@ -46,6 +51,16 @@ const (
 )
 
 var gpuNames = []string{"auto", "off", "required"}
+
+var offOn = []string{"off", "on"}
+
+// The values of the half option.
+const (
+	HalfPairwise = iota
+	HalfByF32
+)
+
+var halfNames = []string{"pairwise", "f32"}
 
 // maxCount is the largest number of elements handed to MPI at once. Above it some MPIs reduce nothing and say success.
 const maxCount = 1 << 30
@@ -70,6 +85,21 @@ func choice(getenv func(string) string, name string, given int, words []string, 
 		}
 	}
 	return fallback, cerr.New(cerr.Option, "%s%s=%s; it takes %s", environmentPrefix, name, value, strings.Join(words, ", "))
+}
+
+// onOff is a choice of off and on; a variable may say 0 and 1 as well.
+func onOff(getenv func(string) string, name string, given, fallback int) (int, *cerr.Error) {
+	words := func(variable string) string {
+		switch value := getenv(variable); value {
+		case "0":
+			return "off"
+		case "1":
+			return "on"
+		default:
+			return value
+		}
+	}
+	return choice(words, name, given, offOn, fallback)
 }
 
 // number is an option that is a number from low to high; `unset` in the struct means unset.
@@ -136,7 +166,7 @@ func Resolve(given Options, getenv func(string) string) (o Options, local, fatal
 	o.LevelGiven = given.ThreadLevel != -1 || getenv(environmentPrefix+"THREAD_LEVEL") != ""
 	o.GPU, err = choice(getenv, "GPU", given.GPU, gpuNames, GPUAuto)
 	keep(&local, err)
-	o.LauncherCheck, err = choice(getenv, "LAUNCHER_CHECK", given.LauncherCheck, []string{"off", "on"}, 1)
+	o.LauncherCheck, err = onOff(getenv, "LAUNCHER_CHECK", given.LauncherCheck, 1)
 	keep(&local, err)
 	o.TimeoutMS, err = number(getenv, "TIMEOUT_MS", given.TimeoutMS, -1, 0, 1<<31-1, 300_000)
 	keep(&local, err)
@@ -154,12 +184,19 @@ func Resolve(given Options, getenv func(string) string) (o Options, local, fatal
 	keep(&local, err)
 	o.Client, err = choice(getenv, "CLIENT", given.Client, client.ModeNames, chooseClient)
 	keep(&local, err)
-	o.Preallocate, err = choice(getenv, "PREALLOCATE", given.Preallocate, []string{"off", "on"}, -1)
+	o.Preallocate, err = onOff(getenv, "PREALLOCATE", given.Preallocate, -1)
 	keep(&local, err)
-	o.NonBlocking, err = choice(getenv, "NCCL_NONBLOCKING", given.NonBlocking, []string{"off", "on"}, 0)
+	o.NonBlocking, err = onOff(getenv, "NCCL_NONBLOCKING", given.NonBlocking, 0)
 	keep(&local, err)
 	o.MemFraction, err = fraction(getenv, "MEMORY_FRACTION", given.MemFraction)
 	keep(&local, err)
+	o.CallTimeoutMS, err = number(getenv, "CALL_TIMEOUT_MS", given.CallTimeoutMS, -1, 0, 1<<31-1, 0)
+	keep(&local, err)
+	o.Check, err = onOff(getenv, "CHECK", given.Check, 0)
+	keep(&local, err)
+	o.Half, err = choice(getenv, "HALF", given.Half, halfNames, HalfPairwise)
+	keep(&local, err)
+	o.Trace = text(getenv, "TRACE", given.Trace)
 	o.LibNCCL = text(getenv, "LIBNCCL", given.LibNCCL)
 	o.LibXLA = text(getenv, "LIBXLA", given.LibXLA)
 	o.LibMPI = text(getenv, "LIBMPI", given.LibMPI)

@@ -15,12 +15,14 @@ import (
 // waiting for other ranks: two threads may make two communicators in different order on different ranks.
 var process struct {
 	sync.Mutex
-	lib      *mpi.Library
-	first    Options // options (process) of the first initialize
-	ours     bool    // this library called MPI_Init
-	prepared bool    // verified, end watched
-	modes    handle.Modes
-	gpus     gpus
+	lib       *mpi.Library
+	first     Options // options (process) of the first initialize
+	ours      bool    // this library called MPI_Init
+	outOfStep bool    // a communicator has ended whose ranks were: MPI_Finalize might never return
+	prepared  bool    // verified, end watched
+	modes     handle.Modes
+	gpus      gpus
+	trace     string // folder of the trace; empty: there is none
 }
 
 // attach finds, binds and initialises MPI, or gives the one that is there.
@@ -144,6 +146,8 @@ func sameProcessOptions(o Options) *cerr.Error {
 		differs = "thread_level=" + mpi.ThreadNames[o.ThreadLevel]
 	case o.LibNCCL != "" && process.gpus.nccl != nil && sys.RealPath(o.LibNCCL) != sys.RealPath(process.gpus.nccl.Path) && o.LibNCCL != process.first.LibNCCL:
 		differs = "libnccl=" + o.LibNCCL
+	case o.Trace != "" && o.Trace != process.trace && (process.trace != "" || handle.Next() > 1):
+		differs = "trace=" + o.Trace
 	case o.LogFn != nil && (o.LogFn != process.first.LogFn || o.LogArg != process.first.LogArg):
 		differs = "log_fn"
 	}

@@ -12,8 +12,8 @@ import (
 	"reactantmpi/nccl"
 )
 
-// parentOf gives the session that a new communicator comes from, and checks that this thread may call MPI.
-func parentOf(word unsafe.Pointer) (*session, *cerr.Error) {
+// live gives the session of a communicator, and checks that this thread may call MPI.
+func live(word unsafe.Pointer) (*session, *cerr.Error) {
 	process.Lock()
 	defer process.Unlock()
 	c, ok := handle.ByWord(word)
@@ -21,8 +21,18 @@ func parentOf(word unsafe.Pointer) (*session, *cerr.Error) {
 		return nil, cerr.New(cerr.Comm, "%#x is not a live communicator", uintptr(word))
 	}
 	s := sessionOf(c)
-	if err := checkThread(s.lib, s.lib.ThreadLevel()); err != nil {
+	return s, checkThread(s.lib, s.lib.ThreadLevel())
+}
+
+// parentOf gives the session that a new communicator comes from: its ranks must be in step.
+func parentOf(word unsafe.Pointer) (*session, *cerr.Error) {
+	s, err := live(word)
+	if err != nil {
 		return nil, err
+	}
+	c, _ := handle.ByWord(word)
+	if code, text := c.FirstError(); c.OutOfStep() {
+		return nil, cerr.New(cerr.Code(code), "communicator %d takes no more calls: %s", c.ID(), text)
 	}
 	if s.lost.Load() {
 		return nil, cerr.New(cerr.State, "an earlier split or create of communicator %d timed out: its ranks are no longer in step", c.ID())
@@ -163,6 +173,9 @@ func (s *session) finish(start nccl.Start, steps *timings) (handle.Comm, *cerr.E
 			return handle.Comm{}, s.undo(err)
 		}
 		steps.mark("NCCL")
+	}
+	if err := s.gather(s.options.CallTimeoutMS); err != nil {
+		return handle.Comm{}, s.undo(err)
 	}
 	propose, err := s.most(handle.Next(), s.options.TimeoutMS)
 	if err != nil {

@@ -138,6 +138,32 @@ func (l *Library) Abort(code int) *cerr.Error {
 	return l.Error("MPI_Abort", C.do_abort(l.c, C.uint64_t(l.World()), C.int(code)))
 }
 
+// FaultTolerant tells whether MPI was started such that it goes on after the failure of a process.
+func (l *Library) FaultTolerant() bool {
+	var flag C.int
+	return C.do_fault_tolerant(l.c, &flag) == 0 && flag != 0
+}
+
+// Revoke ends every call on a communicator, on every rank, with an error.
+func (l *Library) Revoke(comm uint64) *cerr.Error {
+	if rc := C.do_comm_revoke(l.c, C.uint64_t(comm)); rc != 0 {
+		return l.Error("MPIX_Comm_revoke", rc)
+	}
+	return nil
+}
+
+// Shrink makes a communicator of the ranks that live. Collective over them.
+func (l *Library) Shrink(comm uint64) (uint64, *cerr.Error) {
+	var word C.uint64_t
+	if rc := C.do_comm_shrink(l.c, C.uint64_t(comm), &word); rc != 0 {
+		return 0, l.Error("MPIX_Comm_shrink", rc)
+	}
+	if rc := C.do_errors_return(l.c, word); rc != 0 {
+		return 0, l.Error("MPI_Comm_set_errhandler", rc)
+	}
+	return uint64(word), nil
+}
+
 // Verify checks what can be checked of a bound library once MPI is initialised: the standard's version and the size of every type,
 // which shows a table of the wrong ABI.
 func (l *Library) Verify() *cerr.Error {

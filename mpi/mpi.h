@@ -22,10 +22,12 @@ enum rmpi_constant {
 
 enum rmpi_function {
 #define NEEDED(name, ...) RMPI_F_##name,
-#define OPTIONAL(name, ...) RMPI_F_##name,
+#define OPTIONAL NEEDED
+#define EXTENSION NEEDED
 #include "mpi/functions.inc"
 #undef NEEDED
 #undef OPTIONAL
+#undef EXTENSION
     RMPI_FUNCTIONS
 };
 
@@ -58,6 +60,7 @@ struct rmpi_control {
     int (*processor_name)(const struct rmpi_mpi *, char *text);
     int (*abort)(const struct rmpi_mpi *, uint64_t comm, int code);
     int (*error_string)(const struct rmpi_mpi *, int code, char *text);
+    int (*error_class)(const struct rmpi_mpi *, int code, int *class);
     int (*comm_rank)(const struct rmpi_mpi *, uint64_t comm, int *rank);
     int (*comm_size)(const struct rmpi_mpi *, uint64_t comm, int *size);
     int (*comm_test_inter)(const struct rmpi_mpi *, uint64_t comm, int *flag);
@@ -92,9 +95,17 @@ struct rmpi_control {
     int (*isend_empty)(const struct rmpi_mpi *, uint64_t comm, int dest, int tag, void *request);
     int (*iprobe)(const struct rmpi_mpi *, uint64_t comm, int source, int tag, int *there); /* source < 0: any */
     int (*recv_empty)(const struct rmpi_mpi *, uint64_t comm, int source, int tag);
+    /* small messages that say where a rank is; recv after iprobe */
+    int (*isend_bytes)(const struct rmpi_mpi *, uint64_t comm, const void *data, int bytes, int dest, int tag, void *request);
+    int (*recv_bytes)(const struct rmpi_mpi *, uint64_t comm, void *data, int bytes, int tag); /* from any */
     /* color < 0: no part of any, and *out is COMM_NULL */
     int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
     int (*comm_create_group)(const struct rmpi_mpi *, uint64_t comm, int n, const int *ranks, int tag, uint64_t *out);
+    /* life after the failure of a process; -1: no such function */
+    int (*fault_tolerant)(const struct rmpi_mpi *, int *flag);
+    int (*comm_failed)(const struct rmpi_mpi *, uint64_t comm, int room, int *ranks, int *n); /* which ranks have; n may pass room */
+    int (*comm_revoke)(const struct rmpi_mpi *, uint64_t comm);
+    int (*comm_shrink)(const struct rmpi_mpi *, uint64_t comm, uint64_t *out);
 };
 
 extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5;

@@ -66,5 +66,8 @@ static inline int do_comm_create_group(const struct rmpi_mpi *m, uint64_t c, int
 {
     return m->control->comm_create_group(m, c, n, ranks, tag, out);
 }
+static inline int do_fault_tolerant(const struct rmpi_mpi *m, int *flag) { return m->control->fault_tolerant(m, flag); }
+static inline int do_comm_revoke(const struct rmpi_mpi *m, uint64_t c) { return m->control->comm_revoke(m, c); }
+static inline int do_comm_shrink(const struct rmpi_mpi *m, uint64_t c, uint64_t *out) { return m->control->comm_shrink(m, c, out); }
 
 #endif

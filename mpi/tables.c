@@ -36,7 +36,9 @@ const struct rmpi_constant_row rmpi_constant_rows[RMPI_CONSTANTS] = {
 const struct rmpi_function_row rmpi_function_rows[RMPI_FUNCTIONS] = {
 #define NEEDED(name, ...) {"MPI_" #name, 1},
 #define OPTIONAL(name, ...) {"MPI_" #name, 0},
+#define EXTENSION(name, ...) {"MPIX_" #name, 0},
 #include "mpi/functions.inc"
 #undef NEEDED
 #undef OPTIONAL
+#undef EXTENSION
 };

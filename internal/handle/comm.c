@@ -54,28 +54,65 @@ void rmpi_comms_all_become(uint32_t state)
     }
 }
 
-static void (*at_end)(void);
+enum { AT_END = 4 };
+static void (*at_end[AT_END])(void);
 
 void rmpi_when_mpi_ends(void (*also)(void))
 {
-    __atomic_store_n(&at_end, also, __ATOMIC_RELEASE);
+    for (int i = 0; i < AT_END; i++) {
+        void (*there)(void) = NULL;
+        if (__atomic_compare_exchange_n(&at_end[i], &there, also, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || there == also)
+            return;
+    }
 }
 
 void rmpi_mpi_ends(void)
 {
-    void (*also)(void) = __atomic_load_n(&at_end, __ATOMIC_ACQUIRE);
     if (rmpi_forked()) /* the parent's communicators, and locks that nobody here will open */
         return;
     rmpi_comms_all_become(RMPI_ENDED);
-    if (also)
-        also();
+    for (int i = 0; i < AT_END; i++) {
+        void (*also)(void) = __atomic_load_n(&at_end[i], __ATOMIC_ACQUIRE);
+        if (also)
+            also();
+    }
 }
 
+/* The codes after which a communicator takes no more calls. */
+static int ends(int code)
+{
+    return code == REACTANT_MPI_ERR_TIMEOUT || code == REACTANT_MPI_ERR_PEER;
+}
+
+/* An earlier text stays where it is: another thread may be reading it. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text)
 {
-    int32_t none = 0;
-    if (__atomic_compare_exchange_n(&c->error, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        __atomic_store_n(&c->error_text, strdup(text), __ATOMIC_RELEASE);
+    int32_t seen = __atomic_load_n(&c->error, __ATOMIC_ACQUIRE);
+    do {
+        if (seen != 0 && (ends(seen) || !ends(code)))
+            return;
+    } while (!__atomic_compare_exchange_n(&c->error, &seen, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    __atomic_store_n(&c->error_text, strdup(text), __ATOMIC_RELEASE);
+}
+
+void rmpi_comm_out_of_step(struct rmpi_comm *c)
+{
+    __atomic_fetch_or(&c->modes, RMPI_OUT_OF_STEP, __ATOMIC_RELEASE);
+}
+
+int rmpi_comm_is_out_of_step(const struct rmpi_comm *c)
+{
+    return (__atomic_load_n(&c->modes, __ATOMIC_ACQUIRE) & RMPI_OUT_OF_STEP) != 0;
+}
+
+void rmpi_comm_set_timeout(struct rmpi_comm *c, int32_t timeout_ms, struct rmpi_company *company)
+{
+    c->company = company;
+    c->timeout_ms = timeout_ms;
+    if (timeout_ms > 0)
+        __atomic_fetch_or(&c->modes, RMPI_TIMEOUT, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_and(&c->modes, ~(uint32_t)RMPI_TIMEOUT, __ATOMIC_RELEASE);
 }
 
 static int busy;

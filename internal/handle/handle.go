@@ -38,6 +38,9 @@ const (
 	OneAtATime    Modes = C.RMPI_ONE_AT_A_TIME
 	LookFinalized Modes = C.RMPI_LOOK_FINALIZED
 	CopyReduce    Modes = C.RMPI_COPY_REDUCE
+	Check         Modes = C.RMPI_CHECK
+	Trace         Modes = C.RMPI_TRACE
+	HalfByF32     Modes = C.RMPI_HALF_BY_F32
 )
 
 // Comm is a communicator's slot.
@@ -55,6 +58,8 @@ type Fields struct {
 	Host                 string
 	Session              unsafe.Pointer
 	Device               unsafe.Pointer // struct rmpi_device *; nil: host communicator
+	TimeoutMS            int            // of calls; 0 = for ever
+	Company              unsafe.Pointer // struct rmpi_company *; nil: never a timeout yet
 }
 
 // Tags of the library's own messages on control communicators.
@@ -95,11 +100,28 @@ func (c Comm) Publish(f Fields) {
 	p.tag_ub = C.int32_t(f.TagUB)
 	p.session = f.Session
 	p.device = (*C.struct_rmpi_device)(f.Device)
+	c.SetTimeout(f.TimeoutMS, f.Company)
 	host := C.CString(f.Host)
 	C.strncpy(&p.host[0], host, C.RMPI_HOST_BYTES-1)
 	C.free(unsafe.Pointer(host))
 	C.rmpi_comm_publish(p)
 }
+
+// SetTimeout changes the longest wait of calls; 0 = for ever. The company is known from the first on.
+func (c Comm) SetTimeout(ms int, company unsafe.Pointer) {
+	C.rmpi_comm_set_timeout(c.c, C.int32_t(ms), (*C.struct_rmpi_company)(company))
+}
+
+// Revoked marks it out of step, for a reason of the ranks themselves.
+func (c Comm) Revoked() {
+	text := C.CString("it was revoked by reactant_mpi_comm_shrink; go on with the communicator that this gave")
+	defer C.free(unsafe.Pointer(text))
+	C.rmpi_comm_latch(c.c, C.REACTANT_MPI_ERR_PEER, text)
+	C.rmpi_comm_out_of_step(c.c)
+}
+
+// OutOfStep tells whether a call has timed out here, or a peer has died: its ranks cannot be expected to make the same calls any more.
+func (c Comm) OutOfStep() bool { return C.rmpi_comm_is_out_of_step(c.c) != 0 }
 
 // ID is the communicator's number.
 func (c Comm) ID() int { return int(C.rmpi_comm_number(c.c)) }

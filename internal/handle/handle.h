@@ -13,7 +13,7 @@
 enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_REQUEST_BYTES = 512, RMPI_HOST_BYTES = 64 };
 
 /* Tags of the library's own messages on control communicators. Lists of ranks (comm_create) have those from 16 on. */
-enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2 };
+enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2, RMPI_TAG_WHERE = 3 };
 
 enum rmpi_state {
     RMPI_FREE,    /* never used */
@@ -137,15 +137,21 @@ void rmpi_comm_publish(struct rmpi_comm *c);
 void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state);
 /* Every live communicator gets `state`: MPI has ended, or this is a forked child. */
 void rmpi_comms_all_become(uint32_t state);
-/* MPI ends: live communicators become RMPI_ENDED, then whoever has more to end is called (nccl/watch.c). No Go. */
+/* MPI ends: live communicators become RMPI_ENDED, then whoever has more to end is called (nccl/watch.c, internal/trace). No Go. */
 void rmpi_mpi_ends(void);
 void rmpi_when_mpi_ends(void (*also)(void));
+
+/* A call has failed such that the ranks no longer make the same calls: refused from now on. */
+void rmpi_comm_out_of_step(struct rmpi_comm *c);
+int rmpi_comm_is_out_of_step(const struct rmpi_comm *c);
+/* Calls wait at most timeout_ms (0 = for ever) from now on. */
+void rmpi_comm_set_timeout(struct rmpi_comm *c, int32_t timeout_ms, struct rmpi_company *company);
 
 /* With SERIALIZED one thread at a time is inside MPI; a second one waits. */
 void rmpi_enter(void);
 void rmpi_leave(void);
 
-/* First error wins; text is copied. */
+/* The first error wins, unless a later one ends the communicator (codes 31, 32); text is copied. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
 
 /* Requests. The word handed out is the slot's address plus the low bits of its generation. */
