@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The C files, built with testdata/driver.c into a program of their own: every variant can be called there.
+// The C files, built with tests/kernels/driver.c into a program of their own: every variant can be called there.
 type driver struct {
 	variants []string // that can run, after the chosen one
 	in       io.Writer
@@ -63,7 +63,7 @@ func build(t *testing.T, p processor) string {
 	dir, err := os.MkdirTemp("", "")
 	require.NoError(t, err)
 	program := filepath.Join(dir, "driver")
-	args := []string{"-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-I../..", "-o", program, "testdata/driver.c"}
+	args := strings.Fields("-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -I../.. ../../tests/kernels/driver.c -o " + program)
 	if p.emulator != "" {
 		args = append(args, "-static")
 	}

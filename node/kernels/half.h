@@ -1,7 +1,7 @@
 /*
  * Reductions of IEEE half precision and bfloat16. Every value is computed in f32 and rounded once to nearest even; subnormals are
- * kept, what is too large becomes infinity. A NaN on either side gives a quiet NaN, in MIN and MAX too, and -0 is less than +0, so no
- * result but the payload of a NaN depends on the order. Any alignment of 2 will do; nothing is read or written beyond n elements.
+ * kept, what is too large becomes infinity. A NaN on either side gives a quiet NaN, in MIN and MAX too, and -0 is less than +0:
+ * nothing but the payload of a NaN depends on the order. Any alignment of 2 will do; nothing beyond n elements is read or written.
  */
 #ifndef RMPI_HALF_H
 #define RMPI_HALF_H

@@ -1,5 +1,5 @@
 /*
- * Runs kernels for half_test.go.
+ * Runs kernels for the Go tests of node/kernels, which build it with all variants of one processor.
  *   driver list    the variants that this machine runs, best first, one a line, after the one that is chosen
  *   driver sweep   every variant at every length and misalignment, against one element at a time of the scalar one
  *   driver         requests from standard input, each answered with the output array, until it ends
@@ -25,7 +25,7 @@ static size_t out_size(int way)
     return way == RMPI_HALF_TO_F32 ? 4 : 2;
 }
 
-/* ---- requests: variant -1 means the functions of half.h ----------------------------------------------------------------------- */
+/* ---- requests: variant -1 means the functions of half.h --------------------------------------------------------------------- */
 
 struct request {
     int32_t variant, type, way;
@@ -64,16 +64,11 @@ static int serve(void)
     return 0;
 }
 
-/* ---- sweep -------------------------------------------------------------------------------------------------------------------- */
+/* ---- sweep ----------------------------------------------------------------------------------------------------------------- */
 
 static const float by = 3;
 
-/* `bytes` that end where the memory of the process ends, or begin where it begins. */
-static char *at_the_edge(char *page, size_t bytes, int end)
-{
-    return end ? page + sysconf(_SC_PAGESIZE) - bytes : page;
-}
-
+/* A page between two that nobody may touch; at_the_edge: its first or last bytes. */
 static char *lonely_page(void)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -83,6 +78,11 @@ static char *lonely_page(void)
         exit(2);
     }
     return pages + size;
+}
+
+static char *at_the_edge(char *page, size_t bytes, int end)
+{
+    return end ? page + sysconf(_SC_PAGESIZE) - bytes : page;
 }
 
 struct sweep {
@@ -122,28 +122,41 @@ static int at_edges(const struct sweep *s, size_t n, int end)
     return !memcmp(out, s->expected, n * out_size(s->way));
 }
 
+/* Small normal numbers, and what one element at a time makes of them. */
+static void fill(struct sweep *s)
+{
+    rmpi_half_fn *const *one = rmpi_half_scalar.run[s->type];
+    uint32_t random = 1;
+    for (size_t i = 0; i < LONGEST; i++) {
+        float value = (float)(random = random * 1664525 + 1013904223) / 0x1p30f - 2, twice = 2 * value;
+        char *in = s->in + i * in_size(s->way), *out = s->out + i * out_size(s->way), *result = s->expected + i * out_size(s->way);
+        if (s->way == RMPI_HALF_FROM_F32)
+            memcpy(in, &value, sizeof value);
+        else
+            one[RMPI_HALF_FROM_F32](&value, in, 1, 0);
+        one[RMPI_HALF_FROM_F32](&twice, out, 1, 0);
+        memcpy(result, out, out_size(s->way));
+        one[s->way](s->way == RMPI_HALF_DIVIDE ? result : in, result, 1, by);
+    }
+}
+
+static int wrong(const struct sweep *s, size_t n, const char *where, size_t in, size_t out)
+{
+    printf("%s, type %d, way %d, n = %zu: wrong, both arrays %s %zu, %zu\n", s->variant->name, s->type, s->way, n, where, in, out);
+    return 0;
+}
+
 static int sweep_one(struct sweep *s)
 {
-    uint32_t random = 1;
-    for (size_t i = 0; i < LONGEST; i++) { /* small normal numbers */
-        uint16_t half[2];
-        float value = (float)(random = random * 1664525 + 1013904223) / 0x1p30f - 2;
-        for (int j = 0; j < 2; j++)
-            rmpi_half_scalar.run[s->type][RMPI_HALF_FROM_F32](&(float){value * (float)(j + 1)}, &half[j], 1, 0);
-        memcpy(s->in + i * in_size(s->way), s->way == RMPI_HALF_FROM_F32 ? (void *)&value : half, in_size(s->way));
-        memcpy(s->out + i * out_size(s->way), &half[1], 2);
-        memcpy(s->expected + i * out_size(s->way), s->out + i * out_size(s->way), out_size(s->way));
-        char *result = s->expected + i * out_size(s->way);
-        rmpi_half_scalar.run[s->type][s->way](s->way == RMPI_HALF_DIVIDE ? result : s->in + i * in_size(s->way), result, 1, by);
-    }
+    fill(s);
     for (size_t n = 0; n <= LONGEST; n++) {
         for (size_t a = 0; a < SHIFTS; a += 2)
             for (size_t b = 0; b < SHIFTS; b += 2)
                 if (!shifted(s, n, a, b))
-                    return printf("%s, type %d, way %d: wrong at n = %zu, input at %zu, output at %zu\n", s->variant->name, s->type, s->way, n, a, b), 0;
+                    return wrong(s, n, "shifted by", a, b);
         for (int end = 0; end < 2; end++)
             if (!at_edges(s, n, end))
-                return printf("%s, type %d, way %d: wrong at n = %zu at the edge %d\n", s->variant->name, s->type, s->way, n, end), 0;
+                return wrong(s, n, "at this edge of their pages:", end, end);
     }
     return 1;
 }
