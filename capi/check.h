@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) int check_type_and_op(const struct 
         if (unlikely(op == RMPI_AVG)) {
             if (row->rules & NO_AVERAGE)
                 FAIL(OP, "AVG is not defined here");
-            a->special = SPECIAL_AVERAGE;
+            a->special |= SPECIAL_AVERAGE;
         }
         a->op = op;
     }
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) int check_count(const struct rmpi_r
 static inline __attribute__((always_inline)) int check(const struct rmpi_row *row, struct rmpi_comm *c, struct rmpi_call *a)
 {
     int rc;
-    a->special = 0;
+    a->special = row->rules & NO_MPI_CALL ? SPECIAL_MADE : 0;
     if (row->rules & (HAS_SEND | HAS_RECV) && unlikely(rc = check_type_and_op(row, c, a)))
         return rc;
     if (unlikely(rc = check_peers(row, c, a)))

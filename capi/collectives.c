@@ -23,7 +23,7 @@ const struct rmpi_row rmpi_rows[RMPI_ROWS] = {
 static inline __attribute__((always_inline)) int run(struct rmpi_comm *c, const struct rmpi_call *a, uint32_t row)
 {
     int rc;
-    if (unlikely(c->modes | a->special) || rmpi_rows[row].rules & NO_MPI_CALL)
+    if (unlikely(c->modes | a->special))
         return rmpi_layers(c, a);
     rc = c->run[row](c, a);
     return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, row, rc);
@@ -60,7 +60,6 @@ static inline __attribute__((always_inline)) struct rmpi_request *make(const cha
     a->row = row;
     if ((*rc = check(&rmpi_rows[row], c, a)))
         return NULL;
-    rmpi_look_at_orphans();
     if (!(r = rmpi_request_new(c, handle))) {
         *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[row].name,
                                "all %d requests of the process are in use; free some (reactant_mpi_request_free), or wait for them",

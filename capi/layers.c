@@ -29,7 +29,7 @@ int rmpi_admit(struct rmpi_comm *c, const char *name)
 static int must_fly(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
     const unsigned rules = rmpi_rows[a->row].rules;
-    return c->modes & RMPI_TIMEOUT || a->special & SPECIAL_LARGE || rules & NO_MPI_CALL ||
+    return c->modes & RMPI_TIMEOUT || a->special & (SPECIAL_LARGE | SPECIAL_MADE) ||
            (c->modes & RMPI_ONE_AT_A_TIME && rules & IS_MESSAGE);
 }
 
@@ -101,12 +101,16 @@ int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
 {
     int rc;
-    if (likely(!c->modes))
+    if (likely(!c->modes)) {
+        rmpi_look_at_orphans();
         return rmpi_flight_begin(c, a, f);
+    }
     f->since = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
     rc = before(c, a);
-    if (rc == 0)
+    if (rc == 0) {
+        rmpi_look_at_orphans();
         rc = rmpi_flight_begin(c, a, f);
+    }
     after(c);
     return rc;
 }

@@ -125,6 +125,7 @@ enum rmpi_special {
     SPECIAL_INTS = 1 << 1,    /* MPI wants int arrays of its counts */
     SPECIAL_AVERAGE = 1 << 2, /* MPI sums, we divide */
     SPECIAL_STAGED = 1 << 3,  /* MPI cannot work on the user's buffers */
+    SPECIAL_MADE = 1 << 4,    /* made of messages */
 };
 
 /* No code of any MPI: out of memory before MPI was called. */

@@ -13,6 +13,7 @@ GROUPS = {
     "c.": "C: 8-byte allreduce, what the library adds to the bare MPI call",
     "py.": "Python: 8-byte allreduce",
     "init.": "Making a further communicator, against the least that MPI needs for the like",
+    "form.": "Other forms: started calls and messages against bare MPI, 16-bit floats against float32, with a timeout or check against without",
     "gpu.": "Device calls (against the doubles: what the host pays)",
 }
 

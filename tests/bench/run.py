@@ -128,6 +128,20 @@ def init_figures(mpi):
             figure(f"init.{n}ranks.{mpi}.ratio", t["ours"][which] / t["bare"][which], "x", 2.0 if n == 2 else None)
 
 
+def form_figures(mpi):
+    """Pairs of calls in turn (forms.c): each against the bare MPI calls, or against the same call without the option."""
+    for n, ranks in ((1, "1rank"), (2, "2ranks")):
+        if not wanted(f"form.{ranks}.{mpi}"):
+            continue
+        t = launch(mpi, n, program("forms"))
+        for pair, (first, second, ratio) in t.items():
+            name = f"form.{ranks}.{mpi}.{pair}"
+            half = n > 1 and pair.startswith(("bfloat16", "float16"))
+            figure(f"{name}.ratio", ratio, "x", 0.6 if half else None)
+            if pair.endswith(".8B"):
+                figure(f"{name}.extra", second - first, "ns")
+
+
 def gpu_figures():
     """Against the doubles: they do next to nothing for no elements, so the difference is ours."""
     fakes = os.path.join(ROOT, "build", "tests", "fake", "gpu")
@@ -149,6 +163,7 @@ def main():
         c_figures(mpi)
         python_figures(mpi)
         init_figures(mpi)
+        form_figures(mpi)
     gpu_figures()
 
 
