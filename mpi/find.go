@@ -26,23 +26,30 @@ type Wish struct {
 type Found struct {
 	Lib    dl.Library
 	Family Family
-	How    string // for people: "already in the process", "launcher's prefix /x" ...
+	How    string     // for people: "already in the process", "launcher's prefix /x" ...
+	Behind dl.Library // the MPI that a layer passes its calls on to, where it is known
 }
 
 // What the finder asks of a library before it is bound; variables so that made-up libraries can be tested.
 var (
+	// versionString is the first line, and the next where it only says what follows (MPIwrapper).
 	versionString = func(lib dl.Library) string {
-		f := lib.Symbol("MPI_Get_library_version")
+		f := lib.Symbol(prefix(lib) + "Get_library_version")
 		if f == nil {
 			return ""
 		}
 		text := (*C.char)(C.calloc(1, C.RMPI_STRING_BYTES))
 		defer C.free(unsafe.Pointer(text))
-		C.rmpi_version_line(f, text)
-		return strings.Join(strings.Fields(C.GoString(text)), " ")
+		C.rmpi_version_text(f, text)
+		line, rest, _ := strings.Cut(C.GoString(text), "\n")
+		if strings.HasSuffix(line, "wrapping:") {
+			next, _, _ := strings.Cut(rest, "\n")
+			line += " " + next
+		}
+		return strings.Join(strings.Fields(line), " ")
 	}
 	isInitialized = func(lib dl.Library) bool {
-		f := lib.Symbol("MPI_Initialized")
+		f := lib.Symbol(prefix(lib) + "Initialized")
 		return f != nil && C.rmpi_flag(f) != 0
 	}
 )
@@ -74,6 +81,11 @@ func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
 		}
 	}
 	launcher := LauncherFamily(sys.Getenv)
+	if path := sys.Getenv("MPITRAMPOLINE_LIB"); path != "" {
+		if found := f.try(path, "MPITRAMPOLINE_LIB", launcher, launcher != ""); found != nil {
+			return found, nil
+		}
+	}
 	// The launcher's family first; a library of another family only if there is none, and then to say what is wrong.
 	for _, strict := range []bool{true, false} {
 		for _, place := range places(sys, wish.Dirs) {
@@ -101,63 +113,79 @@ func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
 }
 
 // inProcess looks at the libraries that are loaded. An MPI is an image that owns MPI_Init and PMPI_Init (a profiling tool owns only the
-// first).
+// first; Mukautuva has no second).
 func (f *finder) inProcess(wish Wish) (*Found, *cerr.Error) {
 	var all []*Found
+	asked := func(c *Found) bool {
+		return wish.Library != "" && f.sys.RealPath(c.Lib.Path()) == f.sys.RealPath(wish.Library)
+	}
 	for _, path := range append([]string{""}, f.sys.Loaded()...) {
 		lib, err := f.sys.Reopen(path)
 		if err != nil {
 			continue
 		}
-		if !lib.Owns("MPI_Init") || !lib.Owns("PMPI_Init") {
+		if !lib.Owns("MPI_Init") || !lib.Owns("PMPI_Init") && !lib.Owns("whose_mpi") {
 			lib.Close()
 			continue
 		}
-		no := RefuseByName(f.sys, lib.Path())
-		var family Family
-		if no == nil {
-			family, no = Identify(lib)
-		}
+		family, no := Identify(lib)
 		switch {
 		case no == nil:
-			all = append(all, &Found{lib, family, "already in the process"})
-		case isPassive(lib) || wish.Library != "":
+			all = append(all, &Found{Lib: lib, Family: family, How: "already in the process"})
+		case isIdle(lib) || wish.Library != "":
 			f.note("in the process: %s", no.Text)
 		default:
 			return nil, no
 		}
 	}
-	var initialised []*Found
-	for _, c := range all {
-		if isInitialized(c.Lib) {
-			initialised = append(initialised, c)
+	initialised := func(set []*Found) (out []*Found) {
+		for _, c := range set {
+			if isInitialized(c.Lib) {
+				out = append(out, c)
+			}
 		}
+		return out
 	}
-	asked := func(c *Found) bool {
-		return wish.Library != "" && f.sys.RealPath(c.Lib.Path()) == f.sys.RealPath(wish.Library)
-	}
-	for _, set := range [][]*Found{initialised, all} {
+	for _, set := range [][]*Found{initialised(all), all} {
 		for _, c := range set {
 			if asked(c) {
-				return c, nil
+				return c, f.prepare(c)
 			}
 		}
 	}
+	all = f.withoutBacked(all)
+	running := initialised(all)
 	switch {
-	case len(initialised) == 1:
+	case len(running) == 1:
 		if wish.Library != "" {
-			cerr.Log(cerr.Warn, "%s is initialised in this process and is used; %s was asked for", initialised[0].Lib.Path(), wish.Library)
+			cerr.Log(cerr.Warn, "%s is initialised in this process and is used; %s was asked for", running[0].Lib.Path(), wish.Library)
 		}
-		return initialised[0], nil
+		return running[0], nil
 	case wish.Library != "":
 		return nil, nil
 	case len(all) == 1:
-		return all[0], nil
+		return all[0], f.prepare(all[0])
 	case len(all) > 1:
 		return nil, cerr.New(cerr.NoMPI, "several MPI libraries are in this process and %s: %s; set REACTANT_MPI_LIBMPI to the one to use",
-			map[bool]string{true: "more than one is initialised", false: "none is initialised"}[len(initialised) > 1], paths(all))
+			map[bool]string{true: "more than one is initialised", false: "none is initialised"}[len(running) > 1], paths(all))
 	}
 	return nil, nil
+}
+
+// withoutBacked leaves out the libraries that are only there because a layer passes its calls on to them: the host's handles are the layer's.
+func (f *finder) withoutBacked(all []*Found) (out []*Found) {
+	for _, native := range all {
+		backed := false
+		for _, layer := range all {
+			if f.standsOn(layer, native) {
+				layer.Behind, backed = native.Lib, true
+			}
+		}
+		if !backed {
+			out = append(out, native)
+		}
+	}
+	return out
 }
 
 func paths(found []*Found) string {
@@ -172,34 +200,62 @@ func paths(found []*Found) string {
 func (f *finder) open(path, how string) (*Found, *cerr.Error) {
 	found, err := f.look(path, how)
 	if err == nil {
-		f.keep(path)
+		f.keep(found)
 	}
 	return found, err
 }
 
 // look loads a library with its symbols kept to itself, and identifies it.
 func (f *finder) look(path, how string) (*Found, *cerr.Error) {
-	if err := RefuseByName(f.sys, path); err != nil {
-		f.note("%s: %s", how, err.Text)
-		return nil, err
-	}
-	// UCX must leave the synchronous signals alone, or a fault in Go code becomes its crash dump instead of a report.
-	f.sys.SetDefault("UCX_ERROR_SIGNALS", "SIGILL")
-	lib, err := f.sys.OpenLocal(path)
-	if err != nil {
-		f.note("%s: %s", how, err)
-		return nil, cerr.New(cerr.NoMPI, "cannot load the MPI library %s (%s): %s", path, how, err)
-	}
-	family, no := Identify(lib)
+	path, no := f.admit(path)
 	if no != nil {
 		f.note("%s: %s", how, no.Text)
 		return nil, no
 	}
-	return &Found{lib, family, how}, nil
+	// UCX must leave the synchronous signals alone, or a fault in Go code becomes its crash dump instead of a report.
+	f.sys.SetDefault("UCX_ERROR_SIGNALS", "SIGILL")
+	load := f.sys.OpenLocal
+	if f.sys.Defines(path, "mpiwrapper_version_major") {
+		load = f.sys.OpenDeep // as MPItrampoline does: its MPI_* must be those of the MPI that it wraps, whatever else is in the process
+	}
+	lib, err := load(path)
+	if err != nil {
+		f.note("%s: %s", how, err)
+		return nil, cerr.New(cerr.NoMPI, "cannot load the MPI library %s (%s): %s", path, how, err)
+	}
+	found := &Found{Lib: lib, How: how}
+	if found.Family, no = Identify(lib); no == nil {
+		no = f.prepare(found)
+	}
+	if no != nil {
+		f.note("%s: %s", how, no.Text)
+		return nil, no
+	}
+	return found, nil
 }
 
-// keep makes the symbols of the chosen library global: plugins of older Open MPIs need them. What was looked at and not chosen stays local.
-func (f *finder) keep(path string) { _, _ = f.sys.Open(path) }
+// prepare does what a library needs before it can be initialised.
+func (f *finder) prepare(found *Found) *cerr.Error {
+	switch {
+	case isInitialized(found.Lib):
+		return nil
+	case found.Family == Mukautuva:
+		return f.prepareMukautuva(found)
+	case found.Lib.Owns("I_MPI_Check_image_status"):
+		f.prepareIntel(found.Lib.Path())
+	case strings.HasPrefix(versionString(found.Lib), "CRAY MPICH"):
+		return f.checkCray(found)
+	}
+	return nil
+}
+
+// keep makes the symbols of the chosen library global: plugins of older Open MPIs need them. What was looked at and not chosen stays local, and
+// so do layers: the MPI behind one would find the layer's functions instead of its own.
+func (f *finder) keep(found *Found) {
+	if !isLayer(found) {
+		_, _ = f.sys.Open(found.Lib.Path())
+	}
+}
 
 // try takes a library that was merely found; strict: only if it fits the launcher.
 func (f *finder) try(path, how string, launcher Launcher, strict bool) *Found {
@@ -210,7 +266,7 @@ func (f *finder) try(path, how string, launcher Launcher, strict bool) *Found {
 	if err != nil || strict && !launcher.fits(found) {
 		return nil
 	}
-	f.keep(path)
+	f.keep(found)
 	return found
 }
 

@@ -3,6 +3,7 @@ package mpi
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/dl"
@@ -15,7 +16,10 @@ const launcherAdvice = "start with the mpiexec that belongs to this library, or 
 // Everything else can be judged better after Init.
 func CheckBeforeInit(found *Found, getenv func(string) string) *cerr.Error {
 	size, _ := strconv.Atoi(getenv("OMPI_COMM_WORLD_SIZE"))
-	if found.Family == OpenMPI || found.Lib.Symbol("PMIx_Init") != nil || found.Lib.Symbol("ompi_mpi_comm_world") != nil {
+	has := func(name string) bool {
+		return found.Lib.Symbol(name) != nil || found.Behind != nil && found.Behind.Symbol(name) != nil
+	}
+	if !translates(found.Lib) && has("ompi_mpi_comm_world") || has("PMIx_Init") || strings.HasPrefix(found.implementation(), "Open MPI") {
 		return nil
 	}
 	if getenv("PRTE_LAUNCHED") == "" && size <= 1 {

@@ -7,6 +7,7 @@ package mpi
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"reactantmpi/internal/cerr"
@@ -20,6 +21,12 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	functions := unsafe.Slice(&C.rmpi_function_rows[0], C.RMPI_FUNCTIONS)
 	for i, row := range functions {
 		name := C.GoString(row.name)
+		if row.needed == 0 && !found.offers(name) {
+			continue
+		}
+		if standard, ok := strings.CutPrefix(name, "MPI_"); ok {
+			name = prefix(lib) + standard
+		}
 		m.function[i] = lib.Symbol(name)
 		if m.function[i] == nil && row.needed != 0 {
 			C.free(unsafe.Pointer(m))
@@ -29,16 +36,27 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	}
 	words := func(rows *C.struct_rmpi_constant_row, n int, out []C.uint64_t) *cerr.Error {
 		for i, row := range unsafe.Slice(rows, n) {
-			out[i] = row.value[found.Family]
-			if found.Family != OpenMPI || row.symbol == nil {
+			var symbol string
+			switch {
+			case found.Family == OpenMPI && row.symbol != nil:
+				symbol = C.GoString(row.symbol)
+			case found.Family == MPIABI && row.bytes != 0:
+				symbol = prefix(lib) + C.GoString(row.name)
+			default:
+				out[i] = row.value[found.Family]
 				continue
 			}
-			name := C.GoString(row.symbol)
-			address := lib.Symbol(name)
-			if address == nil {
-				return cerr.New(cerr.MPIABI, "%s (%s) has no %s; set REACTANT_MPI_LIBMPI to another MPI", path, found.Family, name)
+			address := lib.Symbol(symbol)
+			switch {
+			case address == nil:
+				return cerr.New(cerr.MPIABI, "%s (%s) has no %s; set REACTANT_MPI_LIBMPI to another MPI", path, found.Family, symbol)
+			case found.Family == OpenMPI:
+				out[i] = C.uint64_t(uintptr(address))
+			case row.bytes == 4:
+				out[i] = C.uint64_t(*(*int32)(address))
+			default:
+				out[i] = *(*C.uint64_t)(address)
 			}
-			out[i] = C.uint64_t(uintptr(address))
 		}
 		return nil
 	}
@@ -57,16 +75,31 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	}
 	m.family = uint32(found.Family)
 	m.path = C.CString(path)
-	m.name = C.CString(versionString(lib))
+	m.name = C.CString(found.implementation())
 	switch found.Family {
 	case MPICH:
 		m.run, m.start, m.control = &C.rmpi_run_mpich[0], &C.rmpi_start_mpich[0], &C.rmpi_control_mpich
-	case OpenMPI:
+	case OpenMPI, WI4MPI: // the same status, and handles of one word
 		m.run, m.start, m.control = &C.rmpi_run_ompi[0], &C.rmpi_start_ompi[0], &C.rmpi_control_ompi
-	case MPI5:
+	case MPI5, Mukautuva: // the same
 		m.run, m.start, m.control = &C.rmpi_run_mpi5[0], &C.rmpi_start_mpi5[0], &C.rmpi_control_mpi5
+	case MPIABI:
+		m.run, m.start, m.control = &C.rmpi_run_mpiabi[0], &C.rmpi_start_mpiabi[0], &C.rmpi_control_mpiabi
 	}
 	return m, nil
+}
+
+// offers tells whether an optional function that can be found may be called. What is outside the standard is the business of the MPI behind a
+// layer, with its handles. Mukautuva exports all of MPI 4 and calls a null pointer where the MPI behind it has none; of MPI 3.1, every MPI
+// has all.
+func (found *Found) offers(name string) bool {
+	switch {
+	case strings.HasPrefix(name, "MPIX_"):
+		return !isLayer(found)
+	case found.Family == Mukautuva:
+		return name == "MPI_Get_elements_x"
+	}
+	return true
 }
 
 // Library is a bound MPI.
@@ -76,10 +109,10 @@ type Library struct {
 	Version string
 	Family  Family
 	How     string
-	// world is the address of Open MPI's world communicator, in Open MPI and what is built on it: there the handles of communicators are
-	// addresses, and the same word stands first at each of them once MPI is initialised. nil elsewhere.
-	world unsafe.Pointer
-	hush  hush
+	// implementation is the version of the MPI behind any layers.
+	implementation string
+	handles        handles
+	hush           hush
 	// Repaired operations: those that the library gets wrong and that are ours now.
 	Repaired int
 	// ownHandler: ERRORS_RETURN is a handler of ours.
@@ -92,8 +125,12 @@ func Bind(found *Found) (*Library, *cerr.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How, hush: hush{on: map[uint64]*hushed{}},
-		world: found.Lib.Symbol("ompi_mpi_comm_world")}
+	l := &Library{c: c, Path: found.Lib.Path(), Version: versionString(found.Lib), Family: found.Family, How: found.How,
+		implementation: found.implementation(), hush: hush{on: map[uint64]*hushed{}}}
+	if found.Family == Mukautuva {
+		l.Version = "Mukautuva over " + l.implementation // itself it says nothing before MPI_Init
+	}
+	l.handles = l.handlesOf(found)
 	return l, nil
 }
 

@@ -9,14 +9,26 @@
 
 #pragma GCC visibility push(hidden)
 
-enum rmpi_family { RMPI_MPICH_ABI, RMPI_OPEN_MPI_ABI, RMPI_MPI5_ABI, RMPI_FAMILIES };
+enum rmpi_family {
+    RMPI_MPICH_ABI,
+    RMPI_OPEN_MPI_ABI,
+    RMPI_MPI5_ABI,
+    RMPI_MPIABI, /* MPItrampoline's */
+    RMPI_MUKAUTUVA,
+    RMPI_WI4MPI, /* its own, "interface mode" */
+    RMPI_FAMILIES
+};
 
 enum rmpi_constant {
 #define HANDLE(name, ...) RMPI_K_##name,
 #define NUMBER(name, ...) RMPI_K_##name,
+#define ADDRESS(name, ...) RMPI_K_##name,
+#define EXTENSION(name, ...) RMPI_K_##name,
 #include "mpi/constants.inc"
 #undef HANDLE
 #undef NUMBER
+#undef ADDRESS
+#undef EXTENSION
     RMPI_CONSTANTS
 };
 
@@ -108,12 +120,14 @@ struct rmpi_control {
     int (*comm_shrink)(const struct rmpi_mpi *, uint64_t comm, uint64_t *out);
 };
 
-extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5;
-extern const rmpi_run_fn rmpi_run_mpich[RMPI_ROWS], rmpi_run_ompi[RMPI_ROWS], rmpi_run_mpi5[RMPI_ROWS];
-extern const rmpi_start_fn rmpi_start_mpich[RMPI_ROWS], rmpi_start_ompi[RMPI_ROWS], rmpi_start_mpi5[RMPI_ROWS];
+extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5, rmpi_control_mpiabi;
+extern const rmpi_run_fn rmpi_run_mpich[RMPI_ROWS], rmpi_run_ompi[RMPI_ROWS], rmpi_run_mpi5[RMPI_ROWS], rmpi_run_mpiabi[RMPI_ROWS];
+extern const rmpi_start_fn rmpi_start_mpich[RMPI_ROWS], rmpi_start_ompi[RMPI_ROWS], rmpi_start_mpi5[RMPI_ROWS], rmpi_start_mpiabi[RMPI_ROWS];
 
 /* The data of the .inc tables, for the binder (bind.go). */
 struct rmpi_constant_row {
+    const char *name; /* of MPI, without MPI_ */
+    int bytes;        /* of the variable that holds it in MPItrampoline's ABI; 0: there is none */
     uint64_t value[RMPI_FAMILIES];
     const char *symbol; /* Open MPI: the handle is the address of this symbol */
 };
@@ -145,8 +159,8 @@ void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING
 int rmpi_peek(uint64_t address, uint64_t *word);
 /* MPI_Abi_get_version of a library, callable before MPI_Init. */
 int rmpi_abi_version(void *function, int *major, int *minor);
-/* MPI_Get_library_version, callable before MPI_Init; first line only. */
-void rmpi_version_line(void *function, char text[RMPI_STRING_BYTES]);
+/* MPI_Get_library_version, callable before MPI_Init. */
+void rmpi_version_text(void *function, char text[RMPI_STRING_BYTES]);
 /* MPI_Initialized or MPI_Finalized by pointer. */
 int rmpi_flag(void *function);
 

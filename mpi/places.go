@@ -7,9 +7,16 @@ import (
 	"reactantmpi/internal/dl"
 )
 
-// fileNames are what MPI libraries are called, in the order of trial.
+// fileNames are what MPI libraries are called, in the order of trial: MPICH's and its relatives', Open MPI's, the standard ABI's, Cray's (one
+// for each compiler), IBM Spectrum's.
 var fileNames = []string{
-	"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.1", "libmpi_cray.so.12", "libmpi_ibm.so", "libmpi.so",
+	"libmpi.so.12", "libmpich.so.12", "libmpi.so.40", "libmpi_abi.so.1",
+	"libmpi_cray.so.12", "libmpi_gnu_123.so.12", "libmpi_gnu_112.so.12", "libmpi_gnu_91.so.12", "libmpi_ibm.so", "libmpi.so",
+}
+
+// mpichOnly tells the file names that only the MPICH family has.
+func mpichOnly(base string) bool {
+	return base == "libmpich.so.12" || strings.HasPrefix(base, "libmpi") && strings.HasSuffix(base, ".so.12")
 }
 
 // rootVariables name installations of an MPI; environmentVariables name environments that may hold one.
@@ -30,7 +37,7 @@ type place struct{ dir, how string }
 func places(sys dl.System, dirs string) []place {
 	var out []place
 	root := func(prefix, how string) {
-		for _, sub := range []string{"lib", "lib64", "lib/release", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", ""} {
+		for _, sub := range []string{"lib", "lib64", "lib/release", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib-abi-mpich", ""} {
 			out = append(out, place{filepath.Join(prefix, sub), how})
 		}
 	}
@@ -90,14 +97,16 @@ func (l Launcher) mayFit(path string) bool {
 	case Hydra:
 		return base != "libmpi.so.40" && base != "libmpi_ibm.so"
 	case PRTE:
-		return base != "libmpi.so.12" && base != "libmpich.so.12" && base != "libmpi_cray.so.12"
+		return !mpichOnly(base)
 	}
 	return true
 }
 
 func (l Launcher) fits(found *Found) bool {
-	open := found.Family == OpenMPI ||
-		found.Family == MPI5 && strings.HasPrefix(versionString(found.Lib), "Open MPI")
+	open := strings.HasPrefix(found.implementation(), "Open MPI")
+	if !isLayer(found) && found.Family != MPI5 {
+		open = found.Family == OpenMPI // Spectrum and others that say another name
+	}
 	switch l {
 	case Hydra:
 		return !open

@@ -109,14 +109,13 @@ int rmpi_abi_version(void *function, int *major, int *minor)
     return get(major, minor);
 }
 
-void rmpi_version_line(void *function, char text[RMPI_STRING_BYTES])
+void rmpi_version_text(void *function, char text[RMPI_STRING_BYTES])
 {
     int (*get)(char *, int *) = function;
     int n = 0;
     text[0] = 0;
     get(text, &n);
     text[RMPI_STRING_BYTES - 1] = 0;
-    text[strcspn(text, "\n")] = 0;
 }
 
 int rmpi_flag(void *function)

@@ -6,7 +6,7 @@
 static const struct {
     int nccl, bytes;
 } types[RMPI_TYPES] = {
-#define TYPE(name, kind, bytes, mpich, symbol, mpi5, nccl) {nccl, bytes},
+#define TYPE(name, kind, bytes, mpi, mpich, symbol, mpi5, muk, wi4mpi, nccl) {nccl, bytes},
 #define OP(...)
 #include "internal/table/types.inc"
 #undef TYPE
@@ -15,7 +15,7 @@ static const struct {
 
 static const int ops[RMPI_OPS] = {
 #define TYPE(...)
-#define OP(name, mpich, symbol, nccl) nccl,
+#define OP(name, mpi, mpich, symbol, muk, nccl) nccl,
 #include "internal/table/types.inc"
 #undef TYPE
 #undef OP

@@ -14,6 +14,7 @@ void *rmpi_dl_open(const char *path, int how, char *file, char *text)
     static const int flags[] = {
         [RMPI_DL_GLOBAL] = RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE,
         [RMPI_DL_LOCAL] = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE,
+        [RMPI_DL_DEEP] = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND | RTLD_NODELETE,
         [RMPI_DL_REOPEN] = RTLD_LAZY | RTLD_NOLOAD,
     };
     void *handle = dlopen(name, flags[how]);

@@ -9,7 +9,7 @@
 enum { RMPI_DL_TEXT = 4096 };
 
 /* REOPEN: only if already in the process, and without a change to how it was loaded. */
-enum { RMPI_DL_GLOBAL, RMPI_DL_LOCAL, RMPI_DL_REOPEN };
+enum { RMPI_DL_GLOBAL, RMPI_DL_LOCAL, RMPI_DL_DEEP, RMPI_DL_REOPEN };
 
 /* file gets the path that the loader really opened, text its error. */
 void *rmpi_dl_open(const char *path, int how, char *file, char *text);

@@ -25,3 +25,22 @@ func whole(path string) error {
 	}
 	return nil
 }
+
+// Defines reads the dynamic symbols of the file; what is no ELF file defines nothing.
+func (Host) Defines(path, symbol string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return false
+	}
+	for _, s := range symbols {
+		if s.Name == symbol && s.Section != elf.SHN_UNDEF {
+			return true
+		}
+	}
+	return false
+}
