@@ -12,9 +12,9 @@ import (
 // Mukautuva, WI4MPI. Some end the process when what they need is missing, so that is looked at before they are loaded or called.
 
 // prefix is what a library's functions and constants are called after: MPIwrapper's are all MPIABI_*, lest they be mixed up with those of
-// the MPI it is linked to.
+// the MPI it is linked to. (MPItrampoline's MPIABI_* are pointers to them.)
 func prefix(lib dl.Library) string {
-	if lib.Owns("MPIABI_Init") {
+	if lib.Owns("MPIABI_Init") && !lib.Owns("mpitrampoline_version_major") {
 		return "MPIABI_"
 	}
 	return "MPI_"

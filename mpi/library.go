@@ -73,6 +73,9 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	for t := range m.op {
 		m.op[t] = m.op[0]
 	}
+	if found.Family == WI4MPI || translates(lib) {
+		C.rmpi_mend_wi4mpi(m)
+	}
 	m.family = uint32(found.Family)
 	m.path = C.CString(path)
 	m.name = C.CString(found.implementation())

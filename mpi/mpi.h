@@ -122,7 +122,8 @@ struct rmpi_control {
 
 extern const struct rmpi_control rmpi_control_mpich, rmpi_control_ompi, rmpi_control_mpi5, rmpi_control_mpiabi;
 extern const rmpi_run_fn rmpi_run_mpich[RMPI_ROWS], rmpi_run_ompi[RMPI_ROWS], rmpi_run_mpi5[RMPI_ROWS], rmpi_run_mpiabi[RMPI_ROWS];
-extern const rmpi_start_fn rmpi_start_mpich[RMPI_ROWS], rmpi_start_ompi[RMPI_ROWS], rmpi_start_mpi5[RMPI_ROWS], rmpi_start_mpiabi[RMPI_ROWS];
+extern const rmpi_start_fn rmpi_start_mpich[RMPI_ROWS], rmpi_start_ompi[RMPI_ROWS], rmpi_start_mpi5[RMPI_ROWS],
+    rmpi_start_mpiabi[RMPI_ROWS];
 
 /* The data of the .inc tables, for the binder (bind.go). */
 struct rmpi_constant_row {
@@ -138,6 +139,9 @@ struct rmpi_function_row {
 extern const struct rmpi_constant_row rmpi_type_rows[RMPI_TYPES], rmpi_op_rows[RMPI_OPS], rmpi_constant_rows[RMPI_CONSTANTS];
 extern const struct rmpi_function_row rmpi_function_rows[RMPI_FUNCTIONS];
 extern const int rmpi_type_bytes[RMPI_TYPES];
+
+/* Replaces what WI4MPI gets wrong. */
+void rmpi_mend_wi4mpi(struct rmpi_mpi *m);
 
 /* The pace of a wait: spins a little, since most waits are short; then yields, so that ranks that share a core meet fast; then sleeps, so
  * that a long wait costs nothing. turn counts from 0, *start is the time of turn 50. Gives the milliseconds since then. */
