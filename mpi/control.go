@@ -190,7 +190,9 @@ func (l *Library) Verify() *cerr.Error {
 
 // CrashesInReduce tells whether MPI_Reduce in place must be kept from this library at other roots than 0: MPICH 4.0 then copies from where
 // nothing is.
-func (l *Library) CrashesInReduce() bool { return strings.HasPrefix(l.implementation, "MPICH Version: 4.0") }
+func (l *Library) CrashesInReduce() bool {
+	return strings.HasPrefix(l.implementation, "MPICH Version: 4.0")
+}
 
 // Processor is MPI's name of this host.
 func (l *Library) Processor() string {

@@ -1,130 +1,13 @@
 package mpi
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"reactantmpi/internal/cerr"
-	"reactantmpi/internal/dl"
 )
-
-// fakeLib is a made-up library: the symbols it defines, those of its dependencies, and what its functions would answer.
-type fakeLib struct {
-	path        string
-	own, needed []string
-	abi         int // MPI_Abi_get_version's major; symbol present if not 0
-	version     string
-	initialised bool
-	memory      byte // something to point to
-}
-
-func has(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *fakeLib) Symbol(name string) unsafe.Pointer {
-	if l.Owns(name) || has(l.needed, name) {
-		return unsafe.Pointer(&l.memory)
-	}
-	return nil
-}
-
-func (l *fakeLib) Owns(name string) bool {
-	return has(l.own, name) || name == "MPI_Abi_get_version" && l.abi != 0
-}
-
-func (l *fakeLib) Path() string { return l.path }
-
-func (l *fakeLib) Close() {}
-
-// machine is a made-up system.
-type machine struct {
-	env       map[string]string
-	files     map[string]*fakeLib // nil: a file that cannot be loaded
-	links     map[string]string
-	loaded    []*fakeLib
-	ancestors []string
-	opened    []string
-}
-
-func (m *machine) Getenv(name string) string { return m.env[name] }
-func (m *machine) SetDefault(name, value string) {
-	if m.env[name] == "" && m.env != nil {
-		m.env[name] = value
-	}
-}
-
-func (m *machine) Exists(path string) bool { _, ok := m.files[path]; return ok }
-func (m *machine) Ancestors() []string     { return m.ancestors }
-
-func (m *machine) RealPath(path string) string {
-	if real, ok := m.links[path]; ok {
-		return real
-	}
-	return path
-}
-
-func (m *machine) Loaded() []string {
-	var out []string
-	for _, l := range m.loaded {
-		out = append(out, l.path)
-	}
-	return out
-}
-
-func (m *machine) Reopen(path string) (dl.Library, error) {
-	for _, l := range m.loaded {
-		if l.path == path {
-			return l, nil
-		}
-	}
-	return nil, errors.New("not in the process")
-}
-
-func (m *machine) OpenLocal(path string) (dl.Library, error) { return m.Open(path) }
-
-func (m *machine) Open(path string) (dl.Library, error) {
-	m.opened = append(m.opened, path)
-	if l := m.files[path]; l != nil {
-		return l, nil
-	}
-	return nil, errors.New(path + ": cannot open shared object file")
-}
-
-// useFakes makes the questions to a library answered by fakeLib.
-func useFakes(t *testing.T) {
-	v, i, a := versionString, isInitialized, abiVersion
-	t.Cleanup(func() { versionString, isInitialized, abiVersion = v, i, a })
-	versionString = func(l dl.Library) string { return l.(*fakeLib).version }
-	isInitialized = func(l dl.Library) bool { return l.(*fakeLib).initialised }
-	abiVersion = func(f unsafe.Pointer) (int, int) {
-		lib := (*fakeLib)(unsafe.Add(f, -int(unsafe.Offsetof(fakeLib{}.memory))))
-		return lib.abi, 0
-	}
-}
-
-var realMPI = []string{"MPI_Init", "PMPI_Init", "MPI_Initialized"}
-
-func mpich(path string) *fakeLib {
-	return &fakeLib{path: path, own: append([]string{"MPIR_Dup_fn"}, realMPI...), version: "MPICH Version: 5.0.2"}
-}
-
-func openmpi(path string) *fakeLib {
-	return &fakeLib{path: path, own: append([]string{"ompi_mpi_comm_world"}, realMPI...), version: "Open MPI v5.0.11"}
-}
-
-func mpi5(path, version string, more ...string) *fakeLib {
-	return &fakeLib{path: path, own: realMPI, needed: more, abi: 1, version: version}
-}
 
 func TestIdentify(t *testing.T) {
 	useFakes(t)
@@ -143,9 +26,15 @@ func TestIdentify(t *testing.T) {
 		{"MPI-5 of Open MPI 6 shows its native symbols", mpi5("/o/libmpi_abi.so.1", "Open MPI v6", "ompi_mpi_comm_world"), MPI5, ""},
 		{"MPI-5 of Intel", mpi5("/i/libmpi_abi.so.1", "Intel(R) MPI Library", "I_MPI_Check_image_status"), MPI5, ""},
 		{"pre-standard ABI", &fakeLib{path: "/m/libmpi_abi.so.0", own: realMPI}, 0, "pre-standard"},
-		{"MPItrampoline", &fakeLib{path: "/t/libmpi.so", own: append([]string{"mpitrampoline_version_major"}, realMPI...)}, 0, "MPItrampoline"},
-		{"MPIwrapper", &fakeLib{path: "/t/x.so", own: []string{"mpiwrapper_version_major", "MPIABI_Init"}}, 0, "MPIwrapper"},
-		{"Mukautuva", &fakeLib{path: "/t/x.so", own: append([]string{"whose_mpi"}, realMPI...)}, 0, "Mukautuva"},
+		{"MPItrampoline over a wrapper", trampoline("/t/libmpi.so", false), MPIABI, ""},
+		{"MPItrampoline over nothing", trampoline("/t/libmpi.so", true), 0, "MPITRAMPOLINE_LIB"},
+		{"MPIwrapper", wrapper("/t/x.so", "MPICH"), MPIABI, ""},
+		{"Mukautuva", mukautuva("/t/x.so"), Mukautuva, ""},
+		{"WI4MPI's interface", &fakeLib{path: "/t/libmpi.so", own: append([]string{"INTERFACE_LOCAL_MPI_Init"}, realMPI...)}, WI4MPI, ""},
+		{"WI4MPI for Open MPI programs", wi4mpi("/t/libwi4mpi_OMPI_MPICH.so"), OpenMPI, ""},
+		{"WI4MPI for Intel MPI programs", wi4mpi("/t/libwi4mpi_INTEL_OMPI.so"), MPICH, ""},
+		{"WI4MPI for MPICH programs", wi4mpi("/t/libwi4mpi_MPICH_OMPI.so"), MPICH, ""},
+		{"WI4MPI under another name", wi4mpi("/t/libother.so"), 0, "libwi4mpi_OMPI_"},
 		{"HPE MPT", &fakeLib{path: "/t/libmpi.so", own: append([]string{"mpi_sgi_inplace"}, realMPI...)}, 0, "HPE MPT"},
 		{"unknown", &fakeLib{path: "/t/libmpi.so", own: realMPI, version: "Acme MPI 1"}, 0, "Acme MPI 1"},
 		{"no MPI at all", &fakeLib{path: "/t/libz.so"}, 0, "no MPI_Init"},
@@ -165,17 +54,6 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-func TestRefuseByName(t *testing.T) {
-	sys := &machine{links: map[string]string{"/x/libmpi.so": "/t/libmpitrampoline.so.5"}}
-	for _, path := range []string{"/t/libmpitrampoline.so.5", "libmuk.so", "/w/libwi4mpi_OMPI_INTEL.so", "/w/libmpiwrapper.so", "/x/libmpi.so"} {
-		err := RefuseByName(sys, path)
-		require.NotNil(t, err, path)
-		require.Equal(t, cerr.MPIABI, err.Code)
-		require.Contains(t, err.Text, "REACTANT_MPI_LIBMPI", path)
-	}
-	require.Nil(t, RefuseByName(sys, "/x/libmpi.so.12"))
-}
-
 func TestFind(t *testing.T) {
 	useFakes(t)
 	files := func(libs ...*fakeLib) map[string]*fakeLib {
@@ -185,7 +63,7 @@ func TestFind(t *testing.T) {
 		}
 		return out
 	}
-	trampoline := &fakeLib{path: "/j/jaxlib.so", own: append([]string{"mpitrampoline_version_major"}, realMPI...)}
+	idle := trampoline("/j/jaxlib.so", true)
 	tool := &fakeLib{path: "/p/libprofile.so", own: []string{"MPI_Init"}}
 	initialised := func(l *fakeLib) *fakeLib { l.initialised = true; return l }
 
@@ -213,7 +91,7 @@ func TestFind(t *testing.T) {
 			code: cerr.NoMPI, text: []string{"/o/libmpi.so.40", "/m/libmpi.so.12", "none is initialised"}},
 		{name: "two initialised ones", sys: machine{loaded: []*fakeLib{initialised(openmpi("/o/libmpi.so.40")), initialised(mpich("/m/libmpi.so.12"))}},
 			code: cerr.NoMPI, text: []string{"more than one"}},
-		{name: "an unused MPItrampoline in the process does not count", sys: machine{loaded: []*fakeLib{trampoline},
+		{name: "an unused MPItrampoline in the process does not count", sys: machine{loaded: []*fakeLib{idle},
 			files: files(mpich("/m/lib/libmpi.so.12")), env: map[string]string{"MPI_HOME": "/m", "PMI_SIZE": "2"}}, path: "/m/lib/libmpi.so.12"},
 		{name: "asked for and missing", sys: machine{}, wish: Wish{Library: "/none.so"}, code: cerr.NoMPI, text: []string{"/none.so", "cannot open"}},
 		{name: "asked for and broken, though another could be found", sys: machine{files: map[string]*fakeLib{"/b.so": nil, "libmpi.so.12": mpich("libmpi.so.12")}},
@@ -233,11 +111,39 @@ func TestFind(t *testing.T) {
 			files: files(mpich("/m/lib/libmpi.so.12"))}, path: "/m/lib/libmpi.so.12"},
 		{name: "default names", sys: machine{files: files(openmpi("libmpi.so.40"))}, path: "libmpi.so.40", how: "default name"},
 		{name: "nothing", sys: machine{}, code: cerr.NoMPI, text: []string{"REACTANT_MPI_LIBMPI", "libmpi.so.12"}},
-		{name: "only an MPItrampoline in the process", sys: machine{loaded: []*fakeLib{trampoline}}, code: cerr.NoMPI, text: []string{"MPItrampoline"}},
+		{name: "only an MPItrampoline in the process", sys: machine{loaded: []*fakeLib{idle}}, code: cerr.NoMPI, text: []string{"MPItrampoline"}},
+		{name: "MPITRAMPOLINE_LIB", sys: machine{env: map[string]string{"MPITRAMPOLINE_LIB": "/t/w.so"}, files: files(wrapper("/t/w.so", "MPICH Version: 5"))},
+			path: "/t/w.so", how: "MPITRAMPOLINE_LIB"},
+		{name: "MPITRAMPOLINE_LIB of another launcher's family", sys: machine{env: map[string]string{"MPITRAMPOLINE_LIB": "/t/w.so", "OMPI_COMM_WORLD_SIZE": "2",
+			"MPI_HOME": "/o"}, files: files(wrapper("/t/w.so", "MPICH Version: 5"), openmpi("/o/lib/libmpi.so.40"))}, path: "/o/lib/libmpi.so.40"},
+		{name: "the layer in the process, not the MPI behind it", sys: machine{loaded: []*fakeLib{initialised(trampoline("/t/libmpitrampoline.so.5", false)),
+			initialised(mpich("/m/libmpi.so.12"))}}, path: "/t/libmpitrampoline.so.5"},
+		{name: "nor when neither is initialised", sys: machine{loaded: []*fakeLib{mpich("/m/libmpi.so.12"), trampoline("/t/libmpitrampoline.so.5", false)}},
+			path: "/t/libmpitrampoline.so.5"},
+		{name: "a layer over another MPI than the initialised one", sys: machine{loaded: []*fakeLib{trampoline("/t/libmpitrampoline.so.5", false),
+			initialised(openmpi("/o/libmpi.so.40"))}}, path: "/o/libmpi.so.40"},
 		{name: "a translating library in the process is in use", sys: machine{loaded: []*fakeLib{
-			{path: "/w/libwi4mpi_OMPI_MPICH.so", own: realMPI}, mpich("/m/libmpi.so.12")}}, code: cerr.MPIABI, text: []string{"WI4MPI"}},
+			wi4mpi("/w/libwi4mpi_OMPI_MPICH.so"), mpich("/m/libmpi.so.12")}}, path: "/w/libwi4mpi_OMPI_MPICH.so"},
 		{name: "unless the user names the library", sys: machine{loaded: []*fakeLib{
-			{path: "/w/libwi4mpi_OMPI_MPICH.so", own: realMPI}, mpich("/m/libmpi.so.12")}}, wish: Wish{Library: "/m/libmpi.so.12"}, path: "/m/libmpi.so.12"},
+			wi4mpi("/w/libwi4mpi_OMPI_MPICH.so"), mpich("/m/libmpi.so.12")}}, wish: Wish{Library: "/m/libmpi.so.12"}, path: "/m/libmpi.so.12"},
+		{name: "Mukautuva over a library that it knows", sys: machine{env: map[string]string{"MPI_LIB": "/m/libmpi.so.12"},
+			files: files(mukautuva("/k/libmuk.so"), mpich("/m/libmpi.so.12"), &fakeLib{path: "/k/mpich-wrap.so"})},
+			wish: Wish{Library: "/k/libmuk.so"}, path: "/k/libmuk.so"},
+		{name: "Mukautuva over nothing", sys: machine{files: files(mukautuva("/k/libmuk.so"))},
+			wish: Wish{Library: "/k/libmuk.so"}, code: cerr.MPIABI, text: []string{"MPI_LIB", "libmpi.so"}},
+		{name: "Mukautuva without its converter", sys: machine{env: map[string]string{"MPI_LIB": "/o/libmpi.so.40"},
+			files: files(mukautuva("/k/libmuk.so"), openmpi("/o/libmpi.so.40"))},
+			wish: Wish{Library: "/k/libmuk.so"}, code: cerr.MPIABI, text: []string{"/k/ompi-wrap.so"}},
+		{name: "Mukautuva over a standard ABI", sys: machine{env: map[string]string{"MPI_LIB": "/m/libmpi_abi.so.1"},
+			files: files(mukautuva("/k/libmuk.so"), mpi5("/m/libmpi_abi.so.1", "MPICH Version: 5"))},
+			wish: Wish{Library: "/k/libmuk.so"}, code: cerr.MPIABI, text: []string{"does not know"}},
+		{name: "Mukautuva and the library that it will use, in the process", sys: machine{env: map[string]string{"MPI_LIB": "/m/libmpi.so.12"},
+			loaded: []*fakeLib{mukautuva("/k/libmuk.so"), mpich("/m/libmpi.so.12")},
+			files:  files(mpich("/m/libmpi.so.12"), &fakeLib{path: "/k/mpich-wrap.so"})}, path: "/k/libmuk.so"},
+		{name: "Cray MPICH asked for GPUs that it cannot serve", sys: machine{env: map[string]string{"MPICH_GPU_SUPPORT_ENABLED": "1"},
+			files: files(cray("/c/libmpi_cray.so.12"))}, wish: Wish{Library: "/c/libmpi_cray.so.12"}, code: cerr.Option, text: []string{"libmpi_gtl_cuda"}},
+		{name: "Cray MPICH with its GPU library", sys: machine{env: map[string]string{"MPICH_GPU_SUPPORT_ENABLED": "1"}, loaded: []*fakeLib{{path: "/c/libmpi_gtl_cuda.so"}},
+			files: files(cray("/c/libmpi_cray.so.12"))}, wish: Wish{Library: "/c/libmpi_cray.so.12"}, path: "/c/libmpi_cray.so.12"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found, err := Find(&test.sys, test.wish)
@@ -254,65 +160,6 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMPItrampolineIsNeverLoaded(t *testing.T) {
-	useFakes(t)
-	sys := &machine{files: map[string]*fakeLib{"/t/libmpitrampoline.so.5": nil}}
-	_, err := Find(sys, Wish{Library: "/t/libmpitrampoline.so.5"})
-	require.Equal(t, cerr.MPIABI, err.Code)
-	require.Empty(t, sys.opened)
-}
-
-func TestLauncher(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		env   map[string]string
-		world int
-		text  string // of code 42; "" = fine
-	}{
-		{"no launcher", nil, 1, ""},
-		{"several ranks", map[string]string{"PMI_SIZE": "4"}, 4, ""},
-		{"one rank started", map[string]string{"PMI_SIZE": "1", "OMPI_COMM_WORLD_SIZE": "1"}, 1, ""},
-		{"Open MPI's launcher", map[string]string{"OMPI_COMM_WORLD_SIZE": "3"}, 1, "OMPI_COMM_WORLD_SIZE=3"},
-		{"hydra", map[string]string{"PMI_SIZE": "2"}, 1, "PMI_SIZE=2"},
-		{"several on the node", map[string]string{"MPI_LOCALNRANKS": "2"}, 1, "MPI_LOCALNRANKS=2"},
-		{"Slurm step", map[string]string{"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3"}, 1, "SLURM_STEP_NUM_TASKS=8"},
-		{"Slurm allocation only", map[string]string{"SLURM_NTASKS": "8"}, 1, ""},
-		{"Slurm allocation with a step's count but no rank", map[string]string{"SLURM_STEP_NUM_TASKS": "8"}, 1, ""},
-		{"Flux", map[string]string{"FLUX_JOB_SIZE": "2", "FLUX_TASK_RANK": "0"}, 1, "FLUX_JOB_SIZE=2"},
-		{"PALS", map[string]string{"PALS_RANKID": "1"}, 1, "PALS_RANKID=1"},
-		{"PALS rank 0 proves nothing", map[string]string{"PALS_RANKID": "0"}, 1, ""},
-		{"nonsense", map[string]string{"PMI_SIZE": "many"}, 1, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := CheckAfterInit("/m/libmpi.so.12", test.world, func(n string) string { return test.env[n] })
-			if test.text == "" {
-				require.Nil(t, err)
-				return
-			}
-			require.NotNil(t, err)
-			require.Equal(t, cerr.Launcher, err.Code)
-			for _, text := range []string{test.text, "/m/libmpi.so.12", "REACTANT_MPI_LAUNCHER_CHECK=off"} {
-				require.Contains(t, err.Text, text)
-			}
-		})
-	}
-}
-
-func TestLauncherBeforeInit(t *testing.T) {
-	prte := func(n string) string {
-		return map[string]string{"OMPI_COMM_WORLD_SIZE": "2", "PRTE_LAUNCHED": "1"}[n]
-	}
-	none := func(string) string { return "" }
-	withPMIx := mpich("/d/libmpich.so.12")
-	withPMIx.needed = []string{"PMIx_Init"}
-
-	require.NotNil(t, CheckBeforeInit(&Found{Lib: mpich("/m/libmpi.so.12"), Family: MPICH}, prte))
-	require.Nil(t, CheckBeforeInit(&Found{Lib: withPMIx, Family: MPICH}, prte))
-	require.Nil(t, CheckBeforeInit(&Found{Lib: openmpi("/o/libmpi.so.40"), Family: OpenMPI}, prte))
-	require.Nil(t, CheckBeforeInit(&Found{Lib: mpi5("/o/libmpi_abi.so.1", "", "ompi_mpi_comm_world"), Family: MPI5}, prte))
-	require.Nil(t, CheckBeforeInit(&Found{Lib: mpich("/m/libmpi.so.12"), Family: MPICH}, none))
 }
 
 func TestPlacesFollowOrder(t *testing.T) {

@@ -64,7 +64,9 @@ func layerAt(sys dl.System, path string) string {
 // admit says what to load where `path` was named: the file itself, or the MPIwrapper behind a MPItrampoline. What would end the process is
 // refused.
 func (f *finder) admit(path string) (string, *cerr.Error) {
-	refuse := func(format string, args ...any) (string, *cerr.Error) { return "", cerr.New(cerr.MPIABI, format, args...) }
+	refuse := func(format string, args ...any) (string, *cerr.Error) {
+		return "", cerr.New(cerr.MPIABI, format, args...)
+	}
 	usable := func(variable, value string) string {
 		switch {
 		case value == "":
