@@ -78,7 +78,7 @@ build/%: %.c $(HEADER) $(wildcard tests/c/*.h tests/bench/*.h) | $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LINK)
 
-include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk
+include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.mk
 
 # ---- Python and the MPIs ----------------------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 		$(PY) tests/launch -n $$n --mpi $$mpi -- $$program; \
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
-test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) $(if $(BIG),$(BIG_LIBRARIES))
+test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) $(if $(BIG),$(BIG_LIBRARIES))
 
 GATES      := header symbols elf imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel
