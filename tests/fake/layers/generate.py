@@ -31,7 +31,7 @@ BY_HAND = {"Finalize"}
 def prototypes(path):
     """(name, [types]) of the functions that every MPI 3.1 has. The optional ones are of later versions, with one exception."""
     text = subprocess.run(["cc", "-E", "-P", "-xc", path], capture_output=True, text=True, check=True).stdout + MORE
-    for kind, name, types in re.findall(r"\b(NEEDED|OPTIONAL)\((\w+), int,\s*(\(.*?\))\)(?=\s*(?:NEEDED|OPTIONAL|$))", text, re.S):
+    for kind, name, types in re.findall(r"\b(NEEDED|OPTIONAL|EXTENSION)\((\w+), int,\s*(\(.*?\))\)(?=\s*(?:NEEDED|OPTIONAL|EXTENSION|$))", text, re.S):
         if (kind == "NEEDED" or name == "Get_elements_x") and name not in BY_HAND:
             yield name, split(re.sub(r"\s+", " ", types)[1:-1])
 
