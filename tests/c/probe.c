@@ -1,11 +1,11 @@
 /*
  * One initialize, told in lines of key=value, for tests that need a process per case:
  *
- *   probe [--preload FILE local|global]... [--setenv NAME=VALUE | NAME]... [--host-init] [--describe] [--at WORD]
+ *   probe [--preload FILE local|global]... [--setenv NAME=VALUE | NAME]... [--host-init] [--describe] [--at WORD] [--show NAME]
  *
  * in the order given (--host-init: the host initialises the MPI named by REACTANT_MPI_LIBMPI).
  * Prints code, name, text (line ends as " | "), and if it went well rank, size and sum (of rank + 1 over the ranks) and, when
- * asked, describe (of the communicator, or of the process where there is none). Exits with 0 whatever the code: a crash or an exit
+ * asked, describe (of the communicator, or of the process where there is none), and the variable NAME as it is afterwards. Exits with 0 whatever the code: a crash or an exit
  * is what the tests look for.
  */
 #include "check.h"
@@ -41,6 +41,7 @@ static void say_line(const char *key, const char *value)
 int main(int argc, char **argv)
 {
     bool describe = false, host_init_first = false;
+    const char *variable = NULL;
     uintptr_t at = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--preload") && i + 2 < argc) {
@@ -58,6 +59,8 @@ int main(int argc, char **argv)
             host_init_first = true;
         } else if (!strcmp(argv[i], "--describe")) {
             describe = true;
+        } else if (!strcmp(argv[i], "--show") && i + 1 < argc) {
+            variable = argv[++i];
         } else if (!strcmp(argv[i], "--at") && i + 1 < argc) {
             at = (uintptr_t)strtoull(argv[++i], NULL, 0);
         } else {
@@ -74,6 +77,8 @@ int main(int argc, char **argv)
         int rc = reactant_mpi_allreduce(&x, &sum, 1, REACTANT_MPI_INT64, REACTANT_MPI_SUM, comm);
         say("rank=%d\nsize=%d\nallreduce=%d\nsum=%lld\n", reactant_mpi_rank(comm), reactant_mpi_size(comm), rc, (long long)sum);
     }
+    if (variable)
+        say_line(variable, getenv(variable) ? getenv(variable) : "");
     if (describe) {
         static char json[32768];
         reactant_mpi_describe(comm, json, sizeof json);

@@ -31,7 +31,9 @@ BY_HAND = {"Finalize"}
 def prototypes(path):
     """(name, [types]) of the functions that every MPI 3.1 has. The optional ones are of later versions, with one exception."""
     text = subprocess.run(["cc", "-E", "-P", "-xc", path], capture_output=True, text=True, check=True).stdout + MORE
-    for kind, name, types in re.findall(r"\b(NEEDED|OPTIONAL|EXTENSION)\((\w+), int,\s*(\(.*?\))\)(?=\s*(?:NEEDED|OPTIONAL|EXTENSION|$))", text, re.S):
+    for kind, name, types in re.findall(
+        r"\b(NEEDED|OPTIONAL|EXTENSION)\((\w+), int,\s*(\(.*?\))\)(?=\s*(?:NEEDED|OPTIONAL|EXTENSION|$))", text, re.S
+    ):
         if (kind == "NEEDED" or name == "Get_elements_x") and name not in BY_HAND:
             yield name, split(re.sub(r"\s+", " ", types)[1:-1])
 
@@ -83,7 +85,7 @@ def define(name, types):
     named = ", ".join(f"__typeof__({t}) a{i}" for i, t in enumerate(types))
     lines = [f"FUNCTION({name}, ({named}))", "{"]
     lines += ["    " + b for b in before]
-    lines += [f"    int rc = run_call(RUN(\"{name}\"), (word[13]){{{', '.join(words)}}});"]
+    lines += [f'    int rc = run_call(RUN("{name}"), (word[13]){{{", ".join(words)}}});']
     lines += ["    " + a for a in after]
     return "\n".join(lines + ["    return rc;", "}"])
 
