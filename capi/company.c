@@ -6,6 +6,7 @@
 enum {
     FIRST_LOOK_MS = 10,   /* shorter waits are nobody's business */
     ALIVE_EVERY_MS = 50,  /* how often the processes of this node are looked at */
+    ASK_AGAIN_MS = 1000,
     CLOSELY_AT_ONCE = 8,  /* of them are read in /proc each time, the others asked for by number */
     BELIEVE_DEAD_MS = 100 /* what a dead rank has done before may still end the call */
 };
@@ -17,17 +18,12 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int rmpi_is_message(const struct rmpi_call *a)
-{
-    return (rmpi_rows[a->row].rules & (HAS_DEST | HAS_SOURCE)) != 0;
-}
-
 int rmpi_company_concerns(const struct rmpi_comm *c, const struct rmpi_call *a, int rank)
 {
     const unsigned rules = rmpi_rows[a->row].rules;
     if (rank == c->rank)
         return 0;
-    if (!rmpi_is_message(a))
+    if (!(rules & IS_MESSAGE))
         return 1;
     return (rules & HAS_DEST && a->root == rank) ||
            (rules & HAS_SOURCE && (a->source == rank || a->source == (int)c->mpi->constant[RMPI_K_ANY_SOURCE]));
@@ -36,12 +32,11 @@ int rmpi_company_concerns(const struct rmpi_comm *c, const struct rmpi_call *a, 
 struct rmpi_seen rmpi_company_see(const struct rmpi_company *all, int rank, int64_t since_ms)
 {
     const struct rmpi_member *m = &all->member[rank];
-    struct rmpi_seen s = {m->told, m->told_pid, RMPI_OUT_OF_SIGHT, m->told_ms >= since_ms && m->told_ms > 0};
+    struct rmpi_seen s = {m->told, m->told_pid, m->told_ms >= since_ms && m->told_ms > 0};
     if (m->slot) {
         s.at.begun = __atomic_load_n(&m->slot->at.begun, __ATOMIC_ACQUIRE);
         s.at.now = __atomic_load_n(&m->slot->at.now, __ATOMIC_ACQUIRE);
         s.pid = m->slot->pid;
-        s.process = rmpi_process_of(all, m->slot);
         s.known = 1;
     }
     return s;
@@ -87,6 +82,7 @@ static int report(struct rmpi_comm *c, const struct rmpi_call *a, int code, int 
     if (!latched)
         return rmpi_call_failed_for_now(c, code, rmpi_rows[a->row].name, "%s", text);
     __atomic_store_n(now, *now | RMPI_NOW_GAVE_UP, __ATOMIC_RELEASE);
+    rmpi_comm_out_of_step(c);
     return rmpi_call_failed(c, code, rmpi_rows[a->row].name, "%s", text);
 }
 
@@ -98,12 +94,12 @@ static int report_dead(struct rmpi_comm *c, const struct rmpi_call *a)
     return report(c, a, REACTANT_MPI_ERR_PEER, 1, text);
 }
 
-static int report_late(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms, int latched)
+static int report_late(struct rmpi_comm *c, const struct rmpi_vigil *v, int latched)
 {
     char text[RMPI_STRING_BYTES / 2];
     struct rmpi_text t = {text, text + sizeof text};
-    rmpi_company_late(c, a, since_ms, timeout_ms, &t);
-    return report(c, a, REACTANT_MPI_ERR_TIMEOUT, latched, text);
+    rmpi_company_late(c, v, &t);
+    return report(c, v->call, REACTANT_MPI_ERR_TIMEOUT, latched, text);
 }
 
 /* Time for the answers of ranks elsewhere, out of the limit. */
@@ -113,15 +109,16 @@ static int64_t grace_of(int64_t timeout_ms)
     return quarter < 50 ? 50 : quarter > 1000 ? 1000 : quarter;
 }
 
-static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms, int latched)
+static int look_around(struct rmpi_comm *c, const struct rmpi_vigil *v, int latched)
 {
+    const struct rmpi_call *a = v->call;
     struct rmpi_company *all = c->company;
-    const int64_t now = now_ms(), waited = now - since_ms;
-    const int over = timeout_ms > 0 && waited >= timeout_ms;
+    const int64_t now = now_ms(), waited = now - v->since_ms;
+    const int over = waited >= v->timeout_ms;
     rmpi_company_hear(c, now);
-    if (all->elsewhere && timeout_ms > 0 && waited >= timeout_ms - grace_of(timeout_ms) &&
-        (all->asked_number != rmpi_number(c, a) || now >= all->asked_ms + 1000)) {
-        all->asked_number = rmpi_number(c, a);
+    if (all->elsewhere && waited >= v->timeout_ms - grace_of(v->timeout_ms) &&
+        (all->asked_number != v->number || now >= all->asked_ms + ASK_AGAIN_MS)) {
+        all->asked_number = v->number;
         all->asked_ms = now;
         rmpi_company_ask(c, a);
     }
@@ -134,30 +131,30 @@ static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, int64_t s
         if (all->dead_ms && (over || now >= all->dead_ms + BELIEVE_DEAD_MS))
             return report_dead(c, a);
     }
-    return over ? report_late(c, a, since_ms, timeout_ms, latched) : 0;
+    return over ? report_late(c, v, latched) : 0;
 }
 
-static int look(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms, int latched)
+static int look(struct rmpi_comm *c, const struct rmpi_vigil *v, int latched)
 {
     int code, idle = 0;
-    if (timeout_ms > FIRST_LOOK_MS && now_ms() < since_ms + FIRST_LOOK_MS)
+    if (v->timeout_ms > FIRST_LOOK_MS && now_ms() < v->since_ms + FIRST_LOOK_MS)
         return 0;
     /* Another thread looks right now, for both. */
     if (!__atomic_compare_exchange_n(&c->company->busy, &idle, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return 0;
-    code = look_around(c, a, since_ms, timeout_ms, latched);
+    code = look_around(c, v, latched);
     __atomic_store_n(&c->company->busy, 0, __ATOMIC_RELEASE);
     return code;
 }
 
-int rmpi_company_look(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms)
+int rmpi_company_look(struct rmpi_comm *c, const struct rmpi_vigil *v)
 {
-    return look(c, a, since_ms, timeout_ms, 1);
+    return look(c, v, 1);
 }
 
-int rmpi_company_look_for(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms)
+int rmpi_company_look_for(struct rmpi_comm *c, const struct rmpi_vigil *v)
 {
-    return look(c, a, since_ms, timeout_ms, 0);
+    return look(c, v, 0);
 }
 
 /* MPI may notice by a closed connection, before the kernel has taken the process away. */

@@ -14,16 +14,23 @@
 void rmpi_company_enter(struct rmpi_comm *c, const struct rmpi_call *a);
 void rmpi_company_leave(struct rmpi_comm *c);
 
+/* A wait: of a call, the communicator's `number`th collective (a message: whatever), that began at since_ms (CLOCK_MONOTONIC) and may
+ * take timeout_ms. */
+struct rmpi_vigil {
+    const struct rmpi_call *call;
+    uint64_t number;
+    int64_t since_ms, timeout_ms;
+};
+
 /*
- * One look around of a rank that has waited since `since_ms` (CLOCK_MONOTONIC) in call `a`; timeout_ms is its limit, 0 = none. About once a
- * millisecond, where this thread may call MPI. It answers ranks elsewhere that ask where this one is, sees every 50 ms whether the
+ * One look around, about once a millisecond, where this thread may call MPI. It answers ranks elsewhere that ask where this one is, sees every 50 ms whether the
  * processes of this node live, asks the ranks elsewhere a little before the limit, and reports at the limit.
- * 0 = go on waiting, else 31 or 32, after rmpi_call_failed() has written and latched the text.
+ * 0 = go on waiting, else 31 or 32, after rmpi_call_failed() has written and latched the text: the communicator is out of step then.
  */
-int rmpi_company_look(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms);
+int rmpi_company_look(struct rmpi_comm *c, const struct rmpi_vigil *v);
 
 /* The same for a wait that may be repeated: its 31 is written and not latched. */
-int rmpi_company_look_for(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t timeout_ms);
+int rmpi_company_look_for(struct rmpi_comm *c, const struct rmpi_vigil *v);
 
 /* After MPI has failed in `a` for any reason: 32 as above if a process of this node that it concerns has ended, else 0. */
 int rmpi_company_post_mortem(struct rmpi_comm *c, const struct rmpi_call *a);
@@ -39,16 +46,14 @@ void rmpi_add(struct rmpi_text *, const char *format, ...) __attribute__((format
 struct rmpi_seen {
     struct rmpi_whereabouts at;
     int64_t pid;
-    enum rmpi_process process;
     int known;
 };
 struct rmpi_seen rmpi_company_see(const struct rmpi_company *, int rank, int64_t since_ms);
 /* Whether call `a` waits for that rank. */
 int rmpi_company_concerns(const struct rmpi_comm *c, const struct rmpi_call *a, int rank);
-int rmpi_is_message(const struct rmpi_call *a);
 
 /* Texts of 31 and 32. */
-void rmpi_company_late(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t waited_ms, struct rmpi_text *t);
+void rmpi_company_late(const struct rmpi_comm *c, const struct rmpi_vigil *v, struct rmpi_text *t);
 void rmpi_company_dead(const struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_text *t);
 
 /* Messages between ranks that share no board, on the control communicator: read what has come and answer; ask everybody elsewhere. */
@@ -68,13 +73,6 @@ static inline uint32_t rmpi_row_of(uint64_t word)
 static inline uint64_t rmpi_word_of(uint64_t number, uint32_t row, unsigned bits)
 {
     return number << RMPI_NUMBER_SHIFT | (uint64_t)row << RMPI_NOW_BITS | bits;
-}
-
-/* The number of a collective: the communicator's first is 1. */
-static inline uint64_t rmpi_number(const struct rmpi_comm *c, const struct rmpi_call *a)
-{
-    (void)a;
-    return c->sequence;
 }
 
 #pragma GCC visibility pop

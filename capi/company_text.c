@@ -55,10 +55,8 @@ static void add_rank(struct rmpi_text *t, const struct rmpi_company *all, int ra
         return;
     }
     rmpi_add(t, " (pid %" PRId64 "; ", s.pid);
-    if (s.process == RMPI_STOPPED)
+    if (rmpi_process_of(all, all->member[rank].slot) == RMPI_STOPPED)
         rmpi_add(t, "stopped by a signal or a debugger; ");
-    if (s.process == RMPI_GONE)
-        rmpi_add(t, "the process has ended; ");
     add_where(t, s.at);
     rmpi_add(t, ")");
 }
@@ -100,6 +98,16 @@ static enum part part_of(const struct rmpi_company *all, int rank, uint64_t numb
     return rmpi_row_of(s.at.begun) == row ? ARRIVED : ELSEWHERE_IN_PROGRAM;
 }
 
+/* Whether another one that has arrived follows on the same host, before any of another host. */
+static int next_on(const struct rmpi_company *all, int rank, uint64_t number, uint32_t row, int64_t since_ms)
+{
+    const char *host = all->member[rank].host;
+    while (++rank < all->size)
+        if (part_of(all, rank, number, row, since_ms) == ARRIVED)
+            return strcmp(all->member[rank].host, host) == 0;
+    return 0;
+}
+
 /* "arrived: ranks 0, 2 on node1; rank 4 on node2": by host, as the ranks come. */
 static void add_arrived(struct rmpi_text *t, const struct rmpi_company *all, uint64_t number, uint32_t row, int64_t since_ms)
 {
@@ -116,28 +124,27 @@ static void add_arrived(struct rmpi_text *t, const struct rmpi_company *all, uin
         if (host)
             rmpi_add(t, " on %s; ", host);
         host = all->member[rank].host;
-        rmpi_add(t, "rank %d", rank);
+        rmpi_add(t, "rank%s %d", next_on(all, rank, number, row, since_ms) ? "s" : "", rank);
     }
     rmpi_add(t, " on %s", host ? host : "no host");
     if (n > MOST_NAMES)
         rmpi_add(t, "; and %d more", n - MOST_NAMES);
 }
 
-static void late_collective(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t waited_ms,
-                            struct rmpi_text *t)
+static void late_collective(const struct rmpi_comm *c, const struct rmpi_vigil *v, struct rmpi_text *t)
 {
+    const uint32_t row = v->call->row;
     const struct rmpi_company *all = c->company;
-    const uint64_t number = rmpi_number(c, a);
     struct list other = {t, "; in another collective as that call: ", 0}, missing = {t, "; not arrived: ", 0};
-    rmpi_add(t, "call %" PRIu64 " of this communicator did not end within %" PRId64 " ms.", number, waited_ms);
-    add_arrived(t, all, number, a->row, since_ms);
+    rmpi_add(t, "call %" PRIu64 " of this communicator did not end within %" PRId64 " ms.", v->number, v->timeout_ms);
+    add_arrived(t, all, v->number, row, v->since_ms);
     for (int rank = 0; rank < all->size; rank++)
-        if (part_of(all, rank, number, a->row, since_ms) == ELSEWHERE_IN_PROGRAM && next_of(&other))
-            add_rank(t, all, rank, since_ms);
+        if (part_of(all, rank, v->number, row, v->since_ms) == ELSEWHERE_IN_PROGRAM && next_of(&other))
+            add_rank(t, all, rank, v->since_ms);
     end_of(&other);
     for (int rank = 0; rank < all->size; rank++)
-        if (part_of(all, rank, number, a->row, since_ms) == MISSING && next_of(&missing))
-            add_rank(t, all, rank, since_ms);
+        if (part_of(all, rank, v->number, row, v->since_ms) == MISSING && next_of(&missing))
+            add_rank(t, all, rank, v->since_ms);
     end_of(&missing);
     if (other.n)
         rmpi_add(t, ". The ranks do not make the same calls in the same order");
@@ -145,14 +152,14 @@ static void late_collective(const struct rmpi_comm *c, const struct rmpi_call *a
         rmpi_add(t, "; all are here, and the call itself takes longer: raise the timeout if that is to be expected");
 }
 
-static void late_message(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t waited_ms,
-                         struct rmpi_text *t)
+static void late_message(const struct rmpi_comm *c, const struct rmpi_vigil *v, struct rmpi_text *t)
 {
+    const struct rmpi_call *a = v->call;
     const struct rmpi_company *all = c->company;
     const uint64_t *constant = c->mpi->constant;
     const unsigned rules = rmpi_rows[a->row].rules;
     struct list peers = {t, ". ", 0};
-    rmpi_add(t, "did not end within %" PRId64 " ms:", waited_ms);
+    rmpi_add(t, "did not end within %" PRId64 " ms:", v->timeout_ms);
     if (rules & HAS_DEST)
         rmpi_add(t, " a message with tag %d to rank %d%s", a->tag, a->root, rules & HAS_SOURCE ? ", and" : " is not received");
     if (rules & HAS_SOURCE) {
@@ -168,22 +175,22 @@ static void late_message(const struct rmpi_comm *c, const struct rmpi_call *a, i
     }
     for (int rank = 0; rank < all->size; rank++)
         if (rmpi_company_concerns(c, a, rank) && next_of(&peers))
-            add_rank(t, all, rank, since_ms);
+            add_rank(t, all, rank, v->since_ms);
     end_of(&peers);
 }
 
-void rmpi_company_late(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t since_ms, int64_t waited_ms, struct rmpi_text *t)
+void rmpi_company_late(const struct rmpi_comm *c, const struct rmpi_vigil *v, struct rmpi_text *t)
 {
-    if (rmpi_is_message(a))
-        late_message(c, a, since_ms, waited_ms, t);
+    if (rmpi_rows[v->call->row].rules & IS_MESSAGE)
+        late_message(c, v, t);
     else
-        late_collective(c, a, since_ms, waited_ms, t);
+        late_collective(c, v, t);
 }
 
 void rmpi_company_dead(const struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_text *t)
 {
     const struct rmpi_company *all = c->company;
-    struct list dead = {t, "the process of a rank has ended: ", 0};
+    struct list dead = {t, "a process has ended: ", 0};
     for (int rank = 0; rank < all->size; rank++)
         if (rmpi_company_concerns(c, a, rank) && rmpi_process_of(all, all->member[rank].slot) == RMPI_GONE && next_of(&dead))
             add_rank(t, all, rank, 0);

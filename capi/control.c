@@ -112,6 +112,51 @@ int reactant_mpi_comm_shrink(reactant_mpi_comm *comm, reactant_mpi_comm **out)
     return rmpi_comm_live(comm) ? rmpiGoShrink(comm, out) : rmpi_bad_comm("reactant_mpi_comm_shrink", comm);
 }
 
+int reactant_mpi_comm_dup(reactant_mpi_comm *comm, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_dup: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_dup")) != 0)
+        return rc;
+    return rmpi_comm_live(comm) ? rmpiGoDup(comm, out) : rmpi_bad_comm("reactant_mpi_comm_dup", comm);
+}
+
+int reactant_mpi_comm_split_node(reactant_mpi_comm *comm, int key, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_split_node: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_split_node")) != 0)
+        return rc;
+    return rmpi_comm_live(comm) ? rmpiGoSplitNode(comm, key, out) : rmpi_bad_comm("reactant_mpi_comm_split_node", comm);
+}
+
+int reactant_mpi_set_devices(reactant_mpi_comm *comm, const int64_t *ids, int n)
+{
+    int rc = rmpi_control_refused("reactant_mpi_set_devices");
+    if (rc != 0)
+        return rc;
+    /* A bad list is for Go to tell every rank. */
+    return rmpi_comm_live(comm) ? rmpiGoSetDevices(comm, (int64_t *)(uintptr_t)ids, n) : rmpi_bad_comm("reactant_mpi_set_devices", comm);
+}
+
+int reactant_mpi_comm_from_devices(reactant_mpi_comm *comm, const int64_t *ids, int n, reactant_mpi_comm **out)
+{
+    int rc;
+    if (!out)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_from_devices: the place for the communicator is NULL");
+    *out = NULL;
+    if ((rc = rmpi_control_refused("reactant_mpi_comm_from_devices")) != 0)
+        return rc;
+    if (n < 1 || !ids)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_comm_from_devices: the list of device ids is empty");
+    return rmpi_comm_live(comm) ? rmpiGoFromDevices(comm, (int64_t *)(uintptr_t)ids, n, out)
+                                : rmpi_bad_comm("reactant_mpi_comm_from_devices", comm);
+}
+
 int reactant_mpi_comm_free(reactant_mpi_comm *comm)
 {
     return comm ? reactant_mpi_finalize(comm) : rmpi_bad_comm("reactant_mpi_comm_free", comm);

@@ -90,6 +90,61 @@ func rmpiGoShrink(comm *C.reactant_mpi_comm, out **C.reactant_mpi_comm) (code in
 	return 0
 }
 
+//export rmpiGoDup
+func rmpiGoDup(comm *C.reactant_mpi_comm, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_comm_dup", &err, &code)
+	made, err := lifecycle.Dup(unsafe.Pointer(comm))
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoSplitNode
+func rmpiGoSplitNode(comm *C.reactant_mpi_comm, key C.int, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_comm_split_node", &err, &code)
+	made, err := lifecycle.SplitNode(unsafe.Pointer(comm), int(key))
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
+	}
+	return 0
+}
+
+//export rmpiGoSetDevices
+func rmpiGoSetDevices(comm *C.reactant_mpi_comm, ids *C.int64_t, n C.int) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_set_devices", &err, &code)
+	var list []int64
+	var problem *cerr.Error
+	switch {
+	case n < 0:
+		problem = cerr.New(cerr.Argument, "the number of device ids is %d", int(n))
+	case n > 0 && ids == nil:
+		problem = cerr.New(cerr.Argument, "the list of %d device ids is NULL", int(n))
+	case n > 0:
+		list = unsafe.Slice((*int64)(ids), int(n))
+	}
+	err = lifecycle.SetDevices(unsafe.Pointer(comm), list, problem)
+	return 0
+}
+
+//export rmpiGoFromDevices
+func rmpiGoFromDevices(comm *C.reactant_mpi_comm, ids *C.int64_t, n C.int, out **C.reactant_mpi_comm) (code int32) {
+	settle()
+	var err *cerr.Error
+	defer guard("reactant_mpi_comm_from_devices", &err, &code)
+	made, err := lifecycle.FromDevices(unsafe.Pointer(comm), unsafe.Slice((*int64)(ids), int(n)))
+	if err == nil {
+		*out = (*C.reactant_mpi_comm)(made.Pointer())
+	}
+	return 0
+}
+
 //export rmpiGoFinalize
 func rmpiGoFinalize(comm *C.reactant_mpi_comm) (code int32) {
 	settle()

@@ -60,13 +60,9 @@ static int peer_failed(struct rmpi_comm *c, uint32_t row, const char *mpi_text)
 
 int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
 {
-    const uint64_t *constant = c->mpi->constant;
     char text[RMPI_STRING_BYTES];
-    int class = -2;
     rmpi_mpi_error_text(c->mpi, rc, text);
-    if (c->mpi->control->error_class(c->mpi, rc, &class) == 0 &&
-        (class == (int)constant[RMPI_K_ERR_PROC_FAILED] || class == (int)constant[RMPI_K_ERR_PROC_FAILED_PENDING] ||
-         class == (int)constant[RMPI_K_ERR_REVOKED]))
+    if (rmpi_is_peer_failure(c->mpi, rc))
         return peer_failed(c, row, text);
     return rmpi_call_failed(c, REACTANT_MPI_ERR_MPI, rmpi_rows[row].name, "%s failed: %s (MPI error %d)", rmpi_rows[row].mpi, text,
                             rc);

@@ -37,6 +37,8 @@ int rmpi_flight_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmp
     f->rc = 0;
     f->got = (reactant_mpi_status){REACTANT_MPI_PROC_NULL, REACTANT_MPI_ANY_TAG, 0};
     f->stage = NULL;
+    f->watched = copies != 0;
+    f->number = c->sequence;
     if (rmpi_needs_stage(c, a, copies) && !(f->stage = rmpi_stage_new(c, a, copies, &rc)))
         return rc;
     rmpi_lock(c);
@@ -108,28 +110,31 @@ static void wait_all(struct rmpi_comm *c, struct rmpi_flight *f)
         note(f, c->mpi->control->wait(c->mpi, part, status_of(f, part)));
 }
 
-/* Under a timeout: 0, or the code with which the call is given up. MPI may still use its requests and buffers: they stay. */
-static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, int64_t since)
+/* Under a timeout: 0, or the code with which the call is given up (MPI may still use its requests and buffers: they stay), or that ends
+ * this wait for it (*open). */
+static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, const struct rmpi_flight *f, int64_t since, int64_t limit_ms,
+                       int *open)
 {
+    const int passing = limit_ms != RMPI_FOR_EVER && limit_ms < c->timeout_ms;
+    const struct rmpi_vigil v = {a, f->number, since, passing ? limit_ms : c->timeout_ms};
     int code;
     rmpi_lock(c);
-    code = rmpi_company_look(c, a, since, c->timeout_ms);
+    code = passing ? rmpi_company_look_for(c, &v) : rmpi_company_look(c, &v);
     rmpi_unlock(c);
-    if (code != 0)
-        rmpi_comm_out_of_step(c);
+    *open = passing && code == REACTANT_MPI_ERR_TIMEOUT;
     return code;
 }
 
-/* Polls. 0 = done; else the code with which it was given up. */
+/* Polls. 0 = done, or *open without a word; else as above. */
 static int poll(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f, int64_t limit_ms, int *open)
 {
     int64_t start = 0, looked = 4; /* most waits are over before anybody need be asked */
     for (int turn = 0; !rmpi_flight_done(c, a, f); turn++) {
         const int64_t waited = limit_ms == 0 ? 0 : rmpi_pace(turn, &start);
         int code;
-        if (c->modes & RMPI_TIMEOUT && waited > looked) {
+        if (f->watched && c->modes & RMPI_TIMEOUT && waited > looked) {
             looked = waited;
-            if ((code = look_around(c, a, start)) != 0)
+            if ((code = look_around(c, a, f, start, limit_ms, open)) != 0)
                 return code;
         }
         if (limit_ms != RMPI_FOR_EVER && waited >= limit_ms) {
@@ -144,7 +149,7 @@ int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_
 {
     int rc;
     *open = 0;
-    if (limit_ms != RMPI_FOR_EVER || c->modes & (RMPI_TIMEOUT | RMPI_ONE_AT_A_TIME) || a->row == RMPI_probe) {
+    if (limit_ms != RMPI_FOR_EVER || f->watched || c->modes & RMPI_ONE_AT_A_TIME || a->row == RMPI_probe) {
         if ((rc = poll(c, a, f, limit_ms, open)) != 0 || *open)
             return rc;
     } else {

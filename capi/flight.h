@@ -40,7 +40,8 @@ int rmpi_flight_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmp
 /* One look: whether it can be ended without waiting. */
 int rmpi_flight_done(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f);
 /*
- * Wait at most limit_ms (RMPI_FOR_EVER; 0 = one look) and end it. *open: still under way, to be waited for again; the code is then 0.
+ * Wait at most limit_ms (RMPI_FOR_EVER; 0 = one look) and end it. *open: still under way, to be waited for again; the code is then 0, or
+ * 31 with a text that says where the other ranks are. Under a timeout it may be given up: its buffers of ours are left to MPI.
  * Else it is over: results are in the user's buffers, f->got is what a receive got, everything is given back; gives the public code.
  */
 int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f, int64_t limit_ms, int *open);

@@ -62,7 +62,7 @@ static int in_flight(struct rmpi_comm *c, const struct rmpi_call *a)
 }
 
 /* What comes before anything is moved: 0, or the public code. */
-static int before(struct rmpi_comm *c, const struct rmpi_call *a)
+static int before(struct rmpi_comm *c, const struct rmpi_call *a, int started)
 {
     const int collective = !(rmpi_rows[a->row].rules & IS_MESSAGE);
     int rc = rmpi_admit(c, rmpi_rows[a->row].name);
@@ -72,12 +72,7 @@ static int before(struct rmpi_comm *c, const struct rmpi_call *a)
         __atomic_add_fetch(&c->sequence, 1, __ATOMIC_RELAXED);
     if (c->modes & RMPI_TIMEOUT)
         rmpi_company_enter(c, a);
-    if (collective && c->modes & RMPI_CHECK) {
-        rmpi_lock(c);
-        rc = rmpi_check_ranks(c, a);
-        rmpi_unlock(c);
-    }
-    return rc;
+    return collective && c->modes & RMPI_CHECK ? rmpi_check_ranks(c, a, started) : 0;
 }
 
 static void after(struct rmpi_comm *c)
@@ -89,12 +84,12 @@ static void after(struct rmpi_comm *c)
 int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
 {
     const int64_t begin = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
-    int rc = unlikely(c->modes) ? before(c, a) : 0;
+    int rc = unlikely(c->modes) ? before(c, a, 0) : 0;
     if (rc == 0)
         rc = must_fly(c, a) ? in_flight(c, a) : direct(c, a);
     after(c);
-    if (c->modes & RMPI_TRACE)
-        rmpi_trace_call(c, a, begin, rmpi_trace_now(), rc);
+    if (begin)
+        rmpi_trace_call(c, a, begin, rc);
     return rc;
 }
 
@@ -106,11 +101,13 @@ int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_fligh
         return rmpi_flight_begin(c, a, f);
     }
     f->since = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
-    rc = before(c, a);
+    rc = before(c, a, 1);
     if (rc == 0) {
         rmpi_look_at_orphans();
         rc = rmpi_flight_begin(c, a, f);
     }
     after(c);
+    if (f->since)
+        rmpi_trace_started(c, a, f, rc);
     return rc;
 }

@@ -137,7 +137,7 @@ int rmpi_start_message(struct rmpi_comm *c, const struct rmpi_call *a, uint64_t 
 
 int rmpi_start_parts(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
 {
-    const size_t bytes = (size_t)rmpi_type_bytes[a->type];
+    const size_t bytes = a->special & SPECIAL_LARGE ? (size_t)rmpi_type_bytes[a->type] : 0; /* barrier has no type */
     if (a->row == RMPI_probe)
         return 0; /* looked for, not started */
     if (a->row == RMPI_send || a->row == RMPI_recv) {

@@ -1,4 +1,5 @@
 /* Started and prepared calls: what happens to a request after it was made. */
+#include "capi/company.h"
 #include "capi/flight.h"
 #include "internal/trace/trace.h"
 
@@ -26,12 +27,22 @@ static void adopt(struct rmpi_request *r)
     pthread_mutex_unlock(&orphans_lock);
 }
 
+/* A look that finds it still under way leaves nothing in the trace. */
+static int end_flight(struct rmpi_request *r, int64_t limit_ms, int *open)
+{
+    const int64_t begin = r->comm->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
+    const int rc = rmpi_flight_end(r->comm, &r->call, &r->flight, limit_ms, open);
+    if (begin && !*open)
+        rmpi_trace_done(r->comm, &r->call, &r->flight, begin, rc);
+    return rc;
+}
+
 static int is_over(struct rmpi_request *r)
 {
     int open = 1;
     if (rmpi_comm_state(r->comm) != RMPI_LIVE)
         return 1;
-    rmpi_flight_end(r->comm, &r->call, &r->flight, 0, &open);
+    end_flight(r, 0, &open);
     return !open;
 }
 
@@ -88,13 +99,15 @@ static int end(const char *function, const void *word, struct rmpi_request *r, i
         return rc;
     if (!__atomic_compare_exchange_n(&r->active, &started, IN_USE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "%s: another thread waits for this request", function);
-    rc = rmpi_flight_end(r->comm, &r->call, &r->flight, limit_ms, open);
+    if (r->flight.watched)
+        rmpi_company_enter(r->comm, &r->call);
+    rc = end_flight(r, limit_ms, open);
+    if (r->flight.watched)
+        rmpi_company_leave(r->comm);
     if (*open) {
         __atomic_store_n(&r->active, STARTED, __ATOMIC_RELEASE);
-        return 0;
+        return rc;
     }
-    if (r->comm->modes & RMPI_TRACE)
-        rmpi_trace_call(r->comm, &r->call, r->flight.since, rmpi_trace_now(), rc);
     if (status)
         *status = r->flight.got;
     __atomic_store_n(&r->active, PREPARED_ONLY, __ATOMIC_RELEASE);
@@ -119,9 +132,10 @@ int reactant_mpi_wait_for(reactant_mpi_request *request, int timeout_ms, reactan
     if (timeout_ms < 0)
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_wait_for: a wait of %d ms; reactant_mpi_wait waits for ever", timeout_ms);
     rc = end("reactant_mpi_wait_for", request, r, timeout_ms, status, &open);
-    return open ? rmpi_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_wait_for: %s on communicator %d is not done after %d ms",
-                            rmpi_rows[r->call.row].name, rmpi_comm_number(r->comm), timeout_ms)
-                : rc;
+    if (!open || rc != 0)
+        return rc;
+    return rmpi_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_wait_for: %s on communicator %d is not done after %d ms",
+                     rmpi_rows[r->call.row].name, rmpi_comm_number(r->comm), timeout_ms);
 }
 
 int reactant_mpi_test(reactant_mpi_request *request, int *done, reactant_mpi_status *status)

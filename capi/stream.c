@@ -4,6 +4,7 @@
 #include "capi/device.h"
 #include "capi/types.h"
 #include "internal/table/shapes.h"
+#include "internal/trace/trace.h"
 
 /* The rows again, where the compiler sees them: each function below keeps of the checks what its row needs. */
 static const struct rmpi_row rows[RMPI_ROWS] = {
@@ -129,6 +130,14 @@ int rmpi_device_result(const char *name, struct rmpi_comm *c, int rc)
     FAIL(NCCL, "%s; NCCL %s", text, c->device->nccl->path);
 }
 
+static int traced(const char *name, struct rmpi_comm *c, struct rmpi_call *a)
+{
+    const int64_t begin = rmpi_trace_now();
+    const int rc = rmpi_device_result(name, c, rmpi_stream_run(c, a));
+    rmpi_trace_enqueued(c, a, begin, rc);
+    return rc;
+}
+
 INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *stream)
 {
     const char *name = rows[id].name;
@@ -140,6 +149,8 @@ INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *s
     a->stream = stream;
     if (unlikely(rc = check(name, &rows[id], c, a)))
         return rc;
+    if (unlikely(c->modes & RMPI_TRACE))
+        return traced(name, c, a);
     return rmpi_device_result(name, c, rmpi_stream_run(c, a));
 }
 

@@ -64,6 +64,11 @@ func TestJudge(t *testing.T) {
 		}), code: cerr.Mismatch, text: []string{"3 ranks from 0 on", "rank 3 on node1: MPICH ABI, Intel", "REACTANT_MPI_LIBMPI"}},
 		{name: "other max_count", all: ranks(2, func(rank int, r *record) { r.MaxCount = uint64(7 + rank) }),
 			code: cerr.Mismatch, text: []string{"max_count", "7", "8"}},
+		{name: "check on one rank", all: ranks(2, func(rank int, r *record) { r.Check = int32(rank) }),
+			code: cerr.Mismatch, text: []string{"option check", "rank 0 on node0: off", "rank 1 on node0: on", "REACTANT_MPI_CHECK"}},
+		{name: "half on two ranks of three", all: ranks(3, func(rank int, r *record) { r.Half = int32(min(rank, 1)) }),
+			code: cerr.Mismatch, text: []string{"option half", "rank 0 on node0: pairwise", "2 ranks from 1 on on node0: f32"}},
+		{name: "a trace need not be everywhere", all: ranks(2, func(rank int, r *record) { r.Traces = int32(rank) })},
 		{name: "many failures stay readable", all: ranks(1000, func(_ int, r *record) { r.Code = 1 }), code: 1, text: []string{"and 992 more"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

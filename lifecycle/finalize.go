@@ -27,6 +27,7 @@ func Finalize(word unsafe.Pointer) *cerr.Error {
 // FinalizeAll ends every communicator, newest first, then MPI, if this library initialised it.
 func FinalizeAll() *cerr.Error {
 	var first *cerr.Error
+	lookForStragglers()
 	for id := handle.Next() - 1; id > 0; id-- {
 		c := handle.ByID(id)
 		if s := c.State(); s != handle.Live && s != handle.Ended {
@@ -47,7 +48,7 @@ func FinalizeAll() *cerr.Error {
 		return first
 	}
 	if process.outOfStep {
-		cerr.Log(cerr.Warn, "MPI_Finalize is not called, since ranks that are out of step would wait there for ever; end this process by exit")
+		cerr.Log(cerr.Warn, "MPI_Finalize is not called, since it waits for every rank, and some are out of step; the process can end by exit")
 		return first
 	}
 	if err := checkThread(process.lib, process.lib.ThreadLevel()); err != nil {
@@ -60,16 +61,34 @@ func FinalizeAll() *cerr.Error {
 	return first
 }
 
-// end drops one reference, or all of them, and frees the communicator with the last.
+// lookForStragglers notes whether MPI can still end in order.
+func lookForStragglers() {
+	process.Lock()
+	defer process.Unlock()
+	for id := 1; id < handle.Next(); id++ {
+		c := handle.ByID(id)
+		if s := sessionOf(c); c.State() == handle.Live && c.OutOfStep() && s != nil && !s.shrunk {
+			process.outOfStep = true
+		}
+	}
+}
+
+// end takes MPI for drop.
 func end(c handle.Comm, all bool) *cerr.Error {
 	defer enter()()
+	return drop(c, all)
+}
+
+// drop ends one reference, or all of them, and frees the communicator with the last.
+func drop(c handle.Comm, all bool) *cerr.Error {
 	s, over, err := release(c, all)
 	if s == nil || err != nil {
 		return err
 	}
 	defer trace.Flush()
 	// Collective, so not under the lock.
-	if s.clocked && !over {
+	stays := !over && s.stays(c, all)
+	if s.clocked && !over && !stays {
 		if err := s.clock(); err != nil {
 			cerr.Log(cerr.Warn, "the trace has no second look at the clocks: %s", err.Text)
 		}
@@ -77,15 +96,16 @@ func end(c handle.Comm, all bool) *cerr.Error {
 	if s.gpu != nil {
 		nccl.Unwatch(c.Pointer())
 	}
-	if code, text := c.FirstError(); c.OutOfStep() && !over {
-		return s.abandon(c.ID(), code, text)
+	if !stays {
+		s.company.Free()
 	}
-	s.company.Free()
 	switch {
+	case s.gpu != nil && stays:
+		return s.gpu.close(true)
 	case s.gpu != nil && over:
 		s.gpu.comm = nil // aborted by the hook on MPI's end, or out of reach
 		return s.gpu.close(true)
-	case over:
+	case over || stays:
 		return nil
 	case s.gpu != nil:
 		err = s.part(c.DeviceFailed())
@@ -121,17 +141,19 @@ func release(c handle.Comm, all bool) (s *session, over bool, err *cerr.Error) {
 	return s, over, nil
 }
 
-// abandon leaves the MPI half of a communicator as it is: whatever its ranks do together might never end. What calls know of the ranks
-// stays too, since one of another thread may still be under way.
-func (s *session) abandon(id, code int, text string) *cerr.Error {
+// stays tells whether the MPI half of a communicator is left as it is, since what its ranks do together might never end: they are out of
+// step here, or in another one, so that MPI will not end in order anyway. What its calls know of the ranks stays too: one of another thread may
+// still be under way.
+func (s *session) stays(c handle.Comm, all bool) bool {
 	process.Lock()
-	process.outOfStep = process.outOfStep || !s.shrunk
-	process.Unlock()
-	cerr.Log(cerr.Warn, "communicator %d ends without MPI_Comm_free, since its ranks are out of step after code %d: %s", id, code, text)
-	if s.gpu != nil {
-		return s.gpu.close(true)
+	defer process.Unlock()
+	if !c.OutOfStep() {
+		return all && process.outOfStep
 	}
-	return nil
+	process.outOfStep = process.outOfStep || !s.shrunk
+	code, text := c.FirstError()
+	cerr.Log(cerr.Warn, "communicator %d ends without MPI_Comm_free, since its ranks are out of step after code %d: %s", c.ID(), code, text)
+	return true
 }
 
 // AbortWorld ends the job through the bound library's world.

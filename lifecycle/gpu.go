@@ -143,7 +143,7 @@ func (s *session) startNCCL(start nccl.Start) *cerr.Error {
 			return e
 		}
 	}
-	all, verdict := s.agreeAll(err)
+	all, verdict := s.agreeAll(err, s.left())
 	if all == nil {
 		return verdict
 	}
@@ -159,15 +159,16 @@ func (s *session) startNCCL(start nccl.Start) *cerr.Error {
 
 // agree makes one rank's failure everybody's.
 func (s *session) agree(err *cerr.Error) *cerr.Error {
-	_, verdict := s.agreeAll(err)
+	_, verdict := s.agreeAll(err, s.left())
 	return verdict
 }
 
-func (s *session) agreeAll(err *cerr.Error) ([]record, *cerr.Error) {
+// agreeAll also gives what each rank said; nil if that is unknown, because not all came.
+func (s *session) agreeAll(err *cerr.Error, timeoutMS int64) ([]record, *cerr.Error) {
 	var r record
 	fixed(r.Host[:], words(s.ranks[s.rank].Host[:]))
 	r.fail(err)
-	all, e := s.lib.AllGather(s.control, len(s.ranks), r.encode(), s.left())
+	all, e := s.lib.AllGather(s.control, len(s.ranks), r.encode(), timeoutMS)
 	if e != nil {
 		return nil, e
 	}
@@ -175,12 +176,14 @@ func (s *session) agreeAll(err *cerr.Error) ([]record, *cerr.Error) {
 	return records, verdict(records)
 }
 
-// left is what remains of the time of this initialize. Ranks that ran out of it still need a little to agree on that.
+// grace is what ranks that ran out of their time still need to agree on that.
+const grace = 5000
+
+// left is what remains of the time of this initialize.
 func (s *session) left() int64 {
 	if s.options.TimeoutMS == 0 {
 		return 0
 	}
-	const grace = 5000
 	return max(s.options.TimeoutMS-time.Since(s.begin).Milliseconds(), grace)
 }
 

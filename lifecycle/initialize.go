@@ -36,13 +36,14 @@ type session struct {
 	options   Options
 	begin     time.Time
 	steps     timings
-	gpu       *gpuSide        // nil: host communicator
-	parentGPU *gpuSide        // of the communicator that this one comes from
-	why       string          // the reason for the device, or for none
-	company   company.Company // where the ranks are; empty before the first timeout
-	shrunk    bool            // the ranks that live have gone on in another communicator
-	clocked   bool            // the ranks have compared their clocks, and do it again in the end
-	lost      atomic.Bool     // this rank left a round of the control communicator: the ranks are out of step there
+	gpu       *gpuSide                // nil: host communicator
+	parentGPU *gpuSide                // of the communicator that this one comes from
+	why       string                  // the reason for the device, or for none
+	company   company.Company         // where the ranks are; empty before the first timeout
+	shrunk    bool                    // the ranks that live have gone on in another communicator
+	clocked   bool                    // the ranks have compared their clocks, and do it again in the end
+	held      atomic.Pointer[holders] // the ranks' device ids; nil: not set
+	lost      atomic.Bool             // this rank left a round of the control communicator: the ranks are out of step there
 }
 
 // timings are the steps of one initialize, for describe.
@@ -96,8 +97,9 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 		return handle.Comm{}, s.undo(err)
 	}
 	if id := known(s.ranks); id != 0 {
-		if c, ok := again(id); ok {
-			return c, s.undo(nil)
+		c, ok, err := s.joinAgain(id)
+		if ok || err != nil {
+			return c, s.undo(err)
 		}
 	}
 	steps.mark("exchange")
@@ -145,11 +147,16 @@ func hostComm(lib *mpi.Library, host HostHandle) (uint64, *cerr.Error) {
 
 // duplicate makes the two communicators that everything runs on: one for the user's operations, one for the library's own messages.
 func (s *session) duplicate() (err *cerr.Error) {
-	if s.user, err = s.lib.Dup(s.host, s.options.TimeoutMS); err != nil {
-		return err
+	if err := s.lib.Room(); err != nil {
+		return noMore(err)
 	}
-	s.control, err = s.lib.Dup(s.user, s.options.TimeoutMS)
-	return err
+	if s.user, err = s.lib.Dup(s.host, s.options.TimeoutMS); err != nil {
+		return noMore(err)
+	}
+	if s.control, err = s.lib.Twin(s.user, s.options.TimeoutMS); err != nil {
+		return s.undo(noMore(err))
+	}
+	return nil
 }
 
 // exchange tells every rank about every other one and reaches the common verdict; then about their devices, if there is anything to tell.
@@ -245,6 +252,9 @@ func (s *session) undo(reason *cerr.Error) *cerr.Error {
 	}
 	s.company.Free()
 	for _, comm := range []uint64{s.control, s.user} {
+		if comm == 0 {
+			continue // never made
+		}
 		if err := s.lib.Free(comm); err != nil && reason == nil {
 			reason = err
 		}
@@ -312,6 +322,23 @@ func again(id int) (handle.Comm, bool) {
 	}
 	s.refs++
 	return c, true
+}
+
+// joinAgain counts one more reference of the live communicator that every rank has found, if none has seen it end meanwhile, on another
+// thread.
+func (s *session) joinAgain(id int) (c handle.Comm, ok bool, err *cerr.Error) {
+	c, here := again(id)
+	gone := 0
+	if !here {
+		gone = 1
+	}
+	gone, err = s.most(gone, s.options.TimeoutMS)
+	if here && (err != nil || gone != 0) {
+		if e := drop(c, false); err == nil {
+			err = e
+		}
+	}
+	return c, err == nil && gone == 0, err
 }
 
 // forget releases the Go object of a communicator that is dead.

@@ -58,12 +58,9 @@ func tracedByAll(all []record) bool {
 	return len(all) > 1
 }
 
-// clockTag is the first of two tags on the control communicator.
-const clockTag = 2
-
 // clock notes in the trace how far rank 0's clock is ahead of this rank's. Collective.
 func (s *session) clock() *cerr.Error {
-	offset, roundTrip, err := s.lib.Clock(s.control, s.rank, len(s.ranks), clockTag, trace.Now, s.options.TimeoutMS)
+	offset, roundTrip, err := s.lib.Clock(s.control, s.rank, len(s.ranks), handle.TagClock, trace.Now, s.options.TimeoutMS)
 	if err == nil {
 		trace.Clock(int(s.ranks[0].World), offset, roundTrip)
 	}

@@ -36,6 +36,16 @@ func TestResolve(t *testing.T) {
 			want: with(func(o *Options) {
 				o.Device, o.Client, o.Preallocate, o.MemFraction, o.NonBlocking, o.LibNCCL, o.LibXLA = 3, int(client.PJRT), 0, 0.5, 1, "/n", "/x"
 			})},
+		{name: "modes by environment", given: Unset, env: map[string]string{"REACTANT_MPI_CHECK": "1", "REACTANT_MPI_HALF": "f32",
+			"REACTANT_MPI_TRACE": "/t", "REACTANT_MPI_LAUNCHER_CHECK": "0", "REACTANT_MPI_PREALLOCATE": "1", "REACTANT_MPI_NCCL_NONBLOCKING": "1"},
+			want: with(func(o *Options) {
+				o.Check, o.Half, o.Trace, o.LauncherCheck, o.Preallocate, o.NonBlocking = 1, HalfByF32, "/t", 0, 1, 1
+			})},
+		{name: "modes by argument", given: given(func(o *Options) { o.Check, o.Half, o.Trace = 0, HalfPairwise, "/arg" }),
+			env:  map[string]string{"REACTANT_MPI_CHECK": "on", "REACTANT_MPI_HALF": "f32", "REACTANT_MPI_TRACE": "/env"},
+			want: with(func(o *Options) { o.Trace = "/arg" })},
+		{name: "neither on nor off", given: Unset, env: map[string]string{"REACTANT_MPI_CHECK": "2"}, want: defaults, local: "REACTANT_MPI_CHECK=2; it takes off, on"},
+		{name: "1 is no word of half", given: Unset, env: map[string]string{"REACTANT_MPI_HALF": "1"}, want: defaults, local: "REACTANT_MPI_HALF=1"},
 		{name: "no fraction", given: given(func(o *Options) { o.MemFraction = 1.5 }), want: defaults, local: "memory_fraction is 1.5"},
 		{name: "fraction that is no number", given: Unset, env: map[string]string{"REACTANT_MPI_MEMORY_FRACTION": "NaN"}, want: defaults, local: "MEMORY_FRACTION=NaN"},
 		{name: "negative device", given: Unset, env: map[string]string{"REACTANT_MPI_DEVICE": "-2"}, want: defaults, local: "REACTANT_MPI_DEVICE=-2"},

@@ -7,7 +7,6 @@ import (
 
 	"reactantmpi/internal/cerr"
 	"reactantmpi/internal/handle"
-	"reactantmpi/nccl"
 )
 
 // Shrink makes the communicator of the ranks that live, after the failure of others. Collective over those; ranks that still wait in the
@@ -31,7 +30,7 @@ func Shrink(word unsafe.Pointer) (handle.Comm, *cerr.Error) {
 	}
 	c, _ := handle.ByWord(word)
 	c.Revoked()
-	user, err := parent.lib.Shrink(parent.user)
+	user, err := parent.lib.Shrink(parent.user, parent.options.TimeoutMS)
 	if err != nil {
 		return none, err
 	}
@@ -49,7 +48,7 @@ func Shrink(word unsafe.Pointer) (handle.Comm, *cerr.Error) {
 	}
 	s := parent.child(ranks)
 	s.user = user
-	made, err := s.finish(nccl.Start{}, &steps)
+	made, err := s.complete(0, &steps)
 	if err == nil {
 		process.Lock()
 		parent.shrunk = true

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 	"unsafe"
@@ -76,23 +77,83 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 		}
 	}
 	s := parent.child(members(all, color))
-	if s.user, ok, err = parent.lib.Split(parent.user, color, key); err != nil {
-		return c, false, err
+	id, err := parent.splitInto(s, color, key, &steps)
+	if err != nil {
+		return c, false, s.undo(err)
 	}
+	if color < 0 {
+		return c, false, nil
+	}
+	s.steps = steps
+	return s.publish(id), true, nil
+}
+
+// splitInto makes the child of this rank's colour, if it has one, and gives its number. One colour may fail and another not: all learn it.
+func (s *session) splitInto(child *session, color, key int, steps *timings) (id int, err *cerr.Error) {
+	member := false
+	if child.user, member, err = s.lib.Split(s.user, color, key); err != nil {
+		err = noMore(err)
+	} else if member {
+		id, err = child.pair(0)
+	}
+	steps.mark("communicators")
 	start := nccl.Start{Color: color, Key: key}
-	if parent.gpu != nil && parent.gpu.nccl.CanSplit() {
-		start.Parent = parent.gpu.comm
-	}
-	if !ok {
-		if start.Parent != nil {
-			// NCCL's split is collective over the parent: a rank that is not in any part must take part in it.
-			_, err = nccl.Start{Lib: parent.gpu.nccl, Runtime: parent.gpu.runtime, Context: parent.gpu.context, Ordinal: parent.gpu.choice.Ordinal,
-				Parent: start.Parent, Color: -1, TimeoutMS: parent.options.TimeoutMS}.Run()
+	if s.gpu != nil {
+		// NCCL's split is collective over the parent: no rank may miss it.
+		if err = s.agreeSplit(err); err != nil {
+			return 0, err
 		}
-		return c, false, err
+		if s.gpu.nccl.CanSplit() {
+			start.Parent = s.gpu.comm
+		}
 	}
-	c, err = s.finish(start, &steps)
-	return c, err == nil, err
+	switch {
+	case err != nil:
+	case member:
+		id, err = child.finish(start, id, steps)
+	case start.Parent != nil:
+		_, err = nccl.Start{Lib: s.gpu.nccl, Runtime: s.gpu.runtime, Context: s.gpu.context, Ordinal: s.gpu.choice.Ordinal,
+			Parent: start.Parent, Color: -1, TimeoutMS: s.options.TimeoutMS}.Run()
+	}
+	verdict := s.agreeSplit(err)
+	if verdict != nil && err == nil && member {
+		handle.Unclaim(id)
+	}
+	return id, verdict
+}
+
+// agreeSplit makes one colour's failure that of all. The others may still be waiting for NCCL, as long as they are allowed to.
+func (s *session) agreeSplit(err *cerr.Error) *cerr.Error {
+	wait := s.options.TimeoutMS
+	if wait > 0 {
+		wait += 2 * grace
+	}
+	all, verdict := s.agreeAll(err, wait)
+	if all == nil {
+		return s.notIn(verdict)
+	}
+	return verdict
+}
+
+// Dup makes a second communicator of the same ranks. Collective.
+func Dup(word unsafe.Pointer) (handle.Comm, *cerr.Error) {
+	c, _, err := Split(word, 0, 0)
+	return c, err
+}
+
+// SplitNode makes one communicator per host. Collective.
+func SplitNode(word unsafe.Pointer, key int) (handle.Comm, *cerr.Error) {
+	parent, err := parentOf(word)
+	if err != nil {
+		return handle.Comm{}, err
+	}
+	c, _, err := Split(word, firstOfNode(parent.ranks, parent.rank), key)
+	return c, err
+}
+
+// firstOfNode is the lowest rank on the host of a rank.
+func firstOfNode(all []record, rank int) int {
+	return slices.IndexFunc(all, func(r record) bool { return r.Node == all[rank].Node })
 }
 
 // members are the parent's ranks of one colour, in the order that MPI gives them: by key, then by rank.
@@ -108,10 +169,6 @@ func members(all [][]byte, color int) []int {
 	sort.SliceStable(out, func(i, j int) bool { return keys[out[i]] < keys[out[j]] })
 	return out
 }
-
-// createTag is the first of four tags for the messages of one list of ranks on the parent's control communicator: ranks that are given
-// different lists never meet, and get a timeout instead of undefined behaviour.
-func createTag(ranks []int) int { return 16 + 4*int(hash(fmt.Sprint(ranks))%8000) }
 
 // Create makes a communicator of the listed ranks, which alone call it.
 func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
@@ -133,18 +190,29 @@ func Create(word unsafe.Pointer, ranks []int) (handle.Comm, *cerr.Error) {
 	if !seen[parent.rank] {
 		return none, cerr.New(cerr.Argument, "this rank (%d) is not in the list; only the listed ranks call", parent.rank)
 	}
+	return parent.create(ranks, hash("ranks", fmt.Sprint(ranks)))
+}
+
+// create makes a communicator of the listed ranks, this one among them; list is a hash of what every member was given.
+func (s *session) create(ranks []int, list uint64) (handle.Comm, *cerr.Error) {
+	var none handle.Comm
 	steps := timings{last: time.Now()}
 	defer enter()()
-	s := parent.child(ranks)
+	child, tag := s.child(ranks), createTag(list, s.lib.TagUB(s.control))
 	// MPI's function cannot be bounded, so all must be there first.
-	if err = parent.notIn(parent.lib.Meet(parent.control, parent.rank, ranks, createTag(ranks), parent.options.TimeoutMS)); err != nil {
+	if err := s.notIn(s.lib.Meet(s.control, s.rank, ranks, tag, s.options.TimeoutMS)); err != nil {
 		return none, err
 	}
-	if s.user, err = parent.lib.CreateGroup(parent.control, ranks, createTag(ranks)); err != nil {
-		return none, err
+	var err *cerr.Error
+	if child.user, err = s.lib.CreateGroup(s.control, ranks, tag); err != nil {
+		return none, noMore(err)
 	}
-	return s.finish(nccl.Start{}, &steps)
+	return child.complete(list, &steps)
 }
+
+// createTag is the first of four tags for the messages of one list on the parent's control communicator: ranks that are given different
+// lists never meet, and get a timeout instead of undefined behaviour. Tags below 16 have other uses.
+func createTag(list uint64, highest int) int { return 16 + 4*int(list%uint64((highest-16)/4)) }
 
 // child is a session over some of the parent's ranks, on the same devices.
 func (s *session) child(ranks []int) *session {
@@ -158,36 +226,79 @@ func (s *session) child(ranks []int) *session {
 			c.rank = i
 		}
 	}
+	if held := s.held.Load(); held != nil {
+		c.held.Store(held.of(ranks))
+	}
 	return c
 }
 
-// finish makes what is left of a child once its MPI communicator is there.
-func (s *session) finish(start nccl.Start, steps *timings) (handle.Comm, *cerr.Error) {
-	var err *cerr.Error
-	if s.control, err = s.lib.Dup(s.user, s.options.TimeoutMS); err != nil {
-		return handle.Comm{}, err
+// pair makes the second MPI communicator of a child whose first is there, and gives the number that all members try first.
+func (s *session) pair(list uint64) (propose int, err *cerr.Error) {
+	if s.control, err = s.lib.Twin(s.user, s.options.TimeoutMS); err != nil {
+		return 0, noMore(err)
 	}
+	return s.propose(list)
+}
+
+// complete makes all that is left of a child whose members know nothing of other parts.
+func (s *session) complete(list uint64, steps *timings) (handle.Comm, *cerr.Error) {
+	id, err := s.pair(list)
 	steps.mark("communicators")
+	if err == nil {
+		id, err = s.finish(nccl.Start{}, id, steps)
+	}
+	if err != nil {
+		return handle.Comm{}, s.undo(err)
+	}
+	s.steps = *steps
+	return s.publish(id), nil
+}
+
+// finish makes what is left of a child, and gives its number.
+func (s *session) finish(start nccl.Start, propose int, steps *timings) (id int, err *cerr.Error) {
 	if s.parentGPU != nil {
 		if err := s.inherit(start); err != nil {
-			return handle.Comm{}, s.undo(err)
+			return 0, err
 		}
 		steps.mark("NCCL")
 	}
 	if err := s.gather(s.options.CallTimeoutMS); err != nil {
-		return handle.Comm{}, s.undo(err)
+		return 0, err
 	}
-	propose, err := s.most(handle.Next(), s.options.TimeoutMS)
-	if err != nil {
-		return handle.Comm{}, s.undo(err)
-	}
-	id, err := s.agreeID(propose)
-	if err != nil {
-		return handle.Comm{}, s.undo(err)
-	}
+	id, err = s.agreeID(propose)
 	steps.mark("id")
-	s.steps = *steps
-	return s.publish(id), nil
+	return id, err
+}
+
+// propose is the number that all members try first. It also proves that they were given the same list: the tags of two may be equal.
+func (s *session) propose(list uint64) (id int, err *cerr.Error) {
+	mine := binary.NativeEndian.AppendUint64(nil, list)
+	all, err := s.lib.AllGather(s.control, len(s.ranks), binary.NativeEndian.AppendUint32(mine, uint32(handle.Next())), s.options.TimeoutMS)
+	if err != nil {
+		return 0, err
+	}
+	for rank, b := range all {
+		if binary.NativeEndian.Uint64(b) != list {
+			return 0, cerr.New(cerr.Mismatch, "rank %d was given another list, at the same moment and with the same tag; try again", rank)
+		}
+		id = max(id, int(binary.NativeEndian.Uint32(b[8:])))
+	}
+	return id, nil
+}
+
+// noMore says what a failure to make another MPI communicator means: every rank is there and its arguments are right.
+func noMore(err *cerr.Error) *cerr.Error {
+	if err.Code != cerr.MPI {
+		return err
+	}
+	live := 0
+	for id := 1; id < handle.Next(); id++ {
+		if handle.ByID(id).State() == handle.Live {
+			live++
+		}
+	}
+	return cerr.New(cerr.Memory, "MPI has no more communicators. Each one of this library takes two, and %d live in this process: free some "+
+		"(reactant_mpi_comm_free). %s", live, err.Text)
 }
 
 // inherit makes the device half on the parent's device: from its NCCL communicator if start says so, else from a new id.

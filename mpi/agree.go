@@ -165,6 +165,36 @@ func (l *Library) Split(comm uint64, color, key int) (out uint64, ok bool, err *
 	return uint64(word), true, nil
 }
 
+// Twin makes a second communicator of the ranks of one of ours, all of which have just made the first together.
+func (l *Library) Twin(comm uint64, timeoutMS int64) (uint64, *cerr.Error) {
+	if l.handles.world == nil {
+		return l.Dup(comm, timeoutMS)
+	}
+	// Open MPI's MPI_Comm_idup frees what is not its own when there are no more communicators; its other functions just say so.
+	var word C.uint64_t
+	if rc := C.do_comm_dup(l.c, C.uint64_t(comm), &word); rc != 0 {
+		return 0, l.Error("MPI_Comm_dup", rc)
+	}
+	if rc := C.do_errors_return(l.c, word); rc != 0 {
+		return 0, l.Error("MPI_Comm_set_errhandler", rc)
+	}
+	return uint64(word), nil
+}
+
+// Room proves that there is room for one more communicator here, where MPI_Comm_idup does not survive that there is none (see Twin).
+func (l *Library) Room() *cerr.Error {
+	if l.handles.world == nil {
+		return nil
+	}
+	var word C.uint64_t
+	var rc C.int
+	l.quietly(l.predefined(), func() { rc = C.do_comm_dup(l.c, C.uint64_t(l.c.constant[C.RMPI_K_COMM_SELF]), &word) })
+	if rc != 0 {
+		return l.Error("MPI_Comm_dup", rc)
+	}
+	return l.Free(uint64(word))
+}
+
 // CreateGroup makes a communicator of the listed ranks, in the order of the list; called by them only.
 func (l *Library) CreateGroup(comm uint64, ranks []int, tag int) (uint64, *cerr.Error) {
 	list := (*C.int)(C.calloc(C.size_t(len(ranks)), C.sizeof_int))

@@ -11,6 +11,7 @@ static int do_watch_end(struct rmpi_mpi *m) { return m->control->watch_end(m, rm
 import "C"
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 	"unsafe"
@@ -136,32 +137,6 @@ func (l *Library) Finalize() *cerr.Error {
 // Abort ends the job.
 func (l *Library) Abort(code int) *cerr.Error {
 	return l.Error("MPI_Abort", C.do_abort(l.c, C.uint64_t(l.World()), C.int(code)))
-}
-
-// FaultTolerant tells whether MPI was started such that it goes on after the failure of a process.
-func (l *Library) FaultTolerant() bool {
-	var flag C.int
-	return C.do_fault_tolerant(l.c, &flag) == 0 && flag != 0
-}
-
-// Revoke ends every call on a communicator, on every rank, with an error.
-func (l *Library) Revoke(comm uint64) *cerr.Error {
-	if rc := C.do_comm_revoke(l.c, C.uint64_t(comm)); rc != 0 {
-		return l.Error("MPIX_Comm_revoke", rc)
-	}
-	return nil
-}
-
-// Shrink makes a communicator of the ranks that live. Collective over them.
-func (l *Library) Shrink(comm uint64) (uint64, *cerr.Error) {
-	var word C.uint64_t
-	if rc := C.do_comm_shrink(l.c, C.uint64_t(comm), &word); rc != 0 {
-		return 0, l.Error("MPIX_Comm_shrink", rc)
-	}
-	if rc := C.do_errors_return(l.c, word); rc != 0 {
-		return 0, l.Error("MPI_Comm_set_errhandler", rc)
-	}
-	return uint64(word), nil
 }
 
 // Verify checks what can be checked of a bound library once MPI is initialised: the standard's version and the size of every type,
@@ -308,7 +283,7 @@ func (l *Library) wait(p pending, function string, timeoutMS int64) *cerr.Error 
 	case 0:
 		return nil
 	case 1:
-		return cerr.New(cerr.Timeout, "%s: some rank did not arrive within %d ms. Every rank of the communicator must call initialize; one that "+
+		return cerr.New(cerr.Timeout, "%s: some rank did not arrive within %d ms. Every rank of the communicator must make this call; one that "+
 			"failed before says why on its own standard error. REACTANT_MPI_TIMEOUT_MS sets the time", function, timeoutMS)
 	}
 	return l.Error(function, rc)
@@ -355,5 +330,38 @@ func (l *Library) AllGather(comm uint64, size int, record []byte, timeoutMS int6
 	for i := range out {
 		out[i] = all[i*n : (i+1)*n]
 	}
+	return out, nil
+}
+
+// AllGatherV is the same for data of any length: counts are the bytes of every rank, this one's among them.
+func (l *Library) AllGatherV(comm uint64, data []byte, counts []int, timeoutMS int64) ([][]byte, *cerr.Error) {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	// Counts and displacements, what is sent, what is received.
+	size, table := len(counts), 2*C.sizeof_int*len(counts)
+	p := newPending(table + len(data) + total)
+	numbers := unsafe.Slice((*C.int)(p.data), 2*size)
+	at := 0
+	for i, n := range counts {
+		numbers[i], numbers[size+i] = C.int(n), C.int(at)
+		at += n
+	}
+	send, recv := unsafe.Add(p.data, table), unsafe.Add(p.data, table+len(data))
+	copy(unsafe.Slice((*byte)(send), len(data)), data)
+	if rc := C.do_iallgatherv(l.c, send, C.int(len(data)), recv, &numbers[0], &numbers[size], C.uint64_t(comm), p.request); rc != 0 {
+		p.free()
+		return nil, l.Error("MPI_Iallgatherv", rc)
+	}
+	if err := l.wait(p, "MPI_Iallgatherv", timeoutMS); err != nil {
+		return nil, p.failed(err)
+	}
+	all := bytes.Clone(unsafe.Slice((*byte)(recv), total))
+	out := make([][]byte, size)
+	for i, n := range counts {
+		out[i], all = all[:n], all[n:]
+	}
+	p.free()
 	return out, nil
 }

@@ -95,6 +95,8 @@ struct rmpi_control {
     int (*comm_idup)(const struct rmpi_mpi *, uint64_t comm, void *result, void *request);
     uint64_t (*comm_of)(const void *result);
     int (*iallgather)(const struct rmpi_mpi *, const void *send, void *recv, int bytes, uint64_t comm, void *request);
+    int (*iallgatherv)(const struct rmpi_mpi *, const void *send, int bytes, void *recv, const int *counts, const int *displs,
+                       uint64_t comm, void *request);
     int (*ibcast)(const struct rmpi_mpi *, void *data, int bytes, int root, uint64_t comm, void *request);
     int (*ibarrier)(const struct rmpi_mpi *, uint64_t comm, void *request);
     int (*test)(const struct rmpi_mpi *, void *request, int *done);
@@ -110,6 +112,7 @@ struct rmpi_control {
     /* small messages that say where a rank is; recv after iprobe */
     int (*isend_bytes)(const struct rmpi_mpi *, uint64_t comm, const void *data, int bytes, int dest, int tag, void *request);
     int (*recv_bytes)(const struct rmpi_mpi *, uint64_t comm, void *data, int bytes, int tag); /* from any */
+    int (*comm_dup)(const struct rmpi_mpi *, uint64_t comm, uint64_t *out); /* blocking */
     /* color < 0: no part of any, and *out is COMM_NULL */
     int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
     int (*comm_create_group)(const struct rmpi_mpi *, uint64_t comm, int n, const int *ranks, int tag, uint64_t *out);
@@ -117,6 +120,7 @@ struct rmpi_control {
     int (*fault_tolerant)(const struct rmpi_mpi *, int *flag);
     int (*comm_failed)(const struct rmpi_mpi *, uint64_t comm, int room, int *ranks, int *n); /* which ranks have; n may pass room */
     int (*comm_revoke)(const struct rmpi_mpi *, uint64_t comm);
+    int (*comm_iagree)(const struct rmpi_mpi *, uint64_t comm, int *flag, void *request); /* of those that live */
     int (*comm_shrink)(const struct rmpi_mpi *, uint64_t comm, uint64_t *out);
 };
 
@@ -157,6 +161,8 @@ struct rmpi_notice {
     int tag;
 };
 int rmpi_noticed(void *notice);
+/* Whether an MPI error code says that a process has failed, or that a rank which noticed has revoked the communicator. */
+int rmpi_is_peer_failure(const struct rmpi_mpi *m, int rc);
 /* Text of an MPI error code. */
 void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES]);
 /* The 8 bytes at an address that may be anything; 0 if they cannot be read. */

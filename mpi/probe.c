@@ -80,6 +80,15 @@ int rmpi_noticed(void *notice)
     return n->mpi->control->iprobe(n->mpi, n->comm, -1, n->tag, &there) == 0 && there;
 }
 
+int rmpi_is_peer_failure(const struct rmpi_mpi *m, int rc)
+{
+    const uint64_t *constant = m->constant;
+    int class = -2;
+    return m->control->error_class(m, rc, &class) == 0 &&
+           (class == (int)constant[RMPI_K_ERR_PROC_FAILED] || class == (int)constant[RMPI_K_ERR_PROC_FAILED_PENDING] ||
+            class == (int)constant[RMPI_K_ERR_REVOKED]);
+}
+
 void rmpi_mpi_error_text(const struct rmpi_mpi *m, int rc, char text[RMPI_STRING_BYTES])
 {
     text[0] = 0;

@@ -44,6 +44,11 @@ static inline int do_iallgather(const struct rmpi_mpi *m, void *send, void *recv
 {
     return m->control->iallgather(m, send, recv, bytes, c, request);
 }
+static inline int do_iallgatherv(const struct rmpi_mpi *m, void *send, int bytes, void *recv, int *counts, int *displs, uint64_t c,
+                                 void *request)
+{
+    return m->control->iallgatherv(m, send, bytes, recv, counts, displs, c, request);
+}
 
 static inline int do_ibcast(const struct rmpi_mpi *m, void *data, int bytes, int root, uint64_t c, void *request)
 {
@@ -58,6 +63,7 @@ static inline int do_recv_empty(const struct rmpi_mpi *m, uint64_t c, int source
 {
     return m->control->recv_empty(m, c, source, tag);
 }
+static inline int do_comm_dup(const struct rmpi_mpi *m, uint64_t c, uint64_t *out) { return m->control->comm_dup(m, c, out); }
 static inline int do_comm_split(const struct rmpi_mpi *m, uint64_t c, int color, int key, uint64_t *out)
 {
     return m->control->comm_split(m, c, color, key, out);
@@ -68,6 +74,10 @@ static inline int do_comm_create_group(const struct rmpi_mpi *m, uint64_t c, int
 }
 static inline int do_fault_tolerant(const struct rmpi_mpi *m, int *flag) { return m->control->fault_tolerant(m, flag); }
 static inline int do_comm_revoke(const struct rmpi_mpi *m, uint64_t c) { return m->control->comm_revoke(m, c); }
+static inline int do_comm_iagree(const struct rmpi_mpi *m, uint64_t c, int *flag, void *request)
+{
+    return m->control->comm_iagree(m, c, flag, request);
+}
 static inline int do_comm_shrink(const struct rmpi_mpi *m, uint64_t c, uint64_t *out) { return m->control->comm_shrink(m, c, out); }
 
 #endif

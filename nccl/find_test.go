@@ -48,6 +48,10 @@ type machine struct {
 	opened []string
 }
 
+func (m *machine) Defines(string, string) bool              { return false }
+func (m *machine) IsDir(string) bool                        { return false }
+func (m *machine) OpenDeep(path string) (dl.Library, error) { return m.Open(path) }
+
 func (m *machine) Getenv(string) string      { return "" }
 func (m *machine) SetDefault(string, string) {}
 func (m *machine) Ancestors() []string       { return nil }

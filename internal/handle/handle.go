@@ -66,6 +66,7 @@ type Fields struct {
 const (
 	TagNotice = C.RMPI_TAG_NOTICE
 	TagData   = C.RMPI_TAG_DATA
+	TagClock  = C.RMPI_TAG_CLOCK // and the next
 )
 
 // Next is the lowest id above every one ever claimed in this process.

@@ -13,7 +13,7 @@
 enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_REQUEST_BYTES = 512, RMPI_HOST_BYTES = 64 };
 
 /* Tags of the library's own messages on control communicators. Lists of ranks (comm_create) have those from 16 on. */
-enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2, RMPI_TAG_WHERE = 3 };
+enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2, RMPI_TAG_WHERE = 3, RMPI_TAG_CLOCK = 4 /* and 5 */ };
 
 enum rmpi_state {
     RMPI_FREE,    /* never used */
@@ -81,7 +81,9 @@ struct rmpi_flight {
     uint32_t next;
     uint32_t receives;        /* the first part is a receive, with a status */
     int32_t rc;               /* MPI's first failure */
+    uint32_t watched;         /* begun under a timeout */
     reactant_mpi_status got;  /* of it, or of a probe */
+    uint64_t number;          /* watched: of the collective, from 1; a message: of the last one before it */
     struct rmpi_stage *stage; /* NULL: MPI works on the user's buffers */
     int64_t since;            /* trace: when it began */
 };

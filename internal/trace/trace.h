@@ -19,8 +19,13 @@ void rmpi_trace_clock(int reference, int64_t offset, int64_t round_trip);
 void rmpi_trace_flush(void);
 
 int64_t rmpi_trace_now(void);
-/* A call that has ended. code: its result. */
-void rmpi_trace_call(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t begin, int64_t end, int code);
+/* A blocking call that ends now. code: its result. */
+void rmpi_trace_call(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t begin, int code);
+/* The start of a call, from f->since to now. If it went well the call is under way until rmpi_trace_done: `begin` is that of the wait. */
+void rmpi_trace_started(const struct rmpi_comm *c, const struct rmpi_call *a, const struct rmpi_flight *f, int code);
+void rmpi_trace_done(const struct rmpi_comm *c, const struct rmpi_call *a, const struct rmpi_flight *f, int64_t begin, int code);
+/* A call on a stream that has been enqueued by now. */
+void rmpi_trace_enqueued(const struct rmpi_comm *c, const struct rmpi_call *a, int64_t begin, int code);
 
 #pragma GCC visibility pop
 

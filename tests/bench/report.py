@@ -11,6 +11,7 @@ import sys
 GROUPS = {
     "load.": "Loading and initialising",
     "c.": "C: 8-byte allreduce, what the library adds to the bare MPI call",
+    "mode.": "C: 8-byte allreduce in check mode and in trace mode, against the bare MPI call",
     "py.": "Python: 8-byte allreduce",
     "init.": "Making a further communicator, against the least that MPI needs for the like",
     "form.": "Other forms: started calls and messages against bare MPI, 16-bit floats against float32, with a timeout or check against without",

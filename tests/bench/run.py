@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,8 +46,8 @@ def table(line, **environment):
     return {f[0]: [float(x) for x in f[1:]] for f in (row.split() for row in result.stdout.splitlines()) if len(f) > 1}
 
 
-def launch(mpi, n, *command):
-    return table([*LAUNCH, "-n", str(n), "--mpi", mpi, "--timeout", "300", "--", *command])
+def launch(mpi, n, *command, **environment):
+    return table([*LAUNCH, "-n", str(n), "--mpi", mpi, "--timeout", "300", "--", *command], **environment)
 
 
 @functools.cache
@@ -79,6 +80,20 @@ def c_figures(mpi):
                 figure(f"c.{way}.8B.2ranks.{mpi}.ratio", t[ours][RATIO], "x", 1.02)
                 figure(f"c.{way}.8B.2ranks.{mpi}.ratio_min", t[ours][MINIMUM] / t[bare][MINIMUM], "x")
                 figure(f"c.{way}.8B.2ranks.{mpi}.ratio_p10", t[ours][TENTH] / t[bare][TENTH], "x")
+
+
+def mode_figures(mpi):
+    """Off is the plain path, which c_figures have. A short run: a trace of it has 0.1 GB."""
+    for mode, value in (("check", "on"), ("trace", None)):
+        for n, ranks in ((1, "1rank"), (2, "2ranks")):
+            if not wanted(f"mode.{mode}.8B.{ranks}.{mpi}"):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                variable = {f"REACTANT_MPI_{mode.upper()}": value or folder}
+                t = launch(mpi, n, OVERHEAD, *(("200", "300") if n == 1 else ("50", "1000")), **variable)
+            if t:
+                figure(f"mode.{mode}.8B.{ranks}.{mpi}.extra", t["ours"][MEDIAN] - t["bare"][MEDIAN], "ns")
+                figure(f"mode.{mode}.8B.{ranks}.{mpi}.ratio", t["ours"][RATIO], "x")
 
 
 def python_figures(mpi):
@@ -161,6 +176,7 @@ def main():
     load_figures()
     for mpi in MPIS:
         c_figures(mpi)
+        mode_figures(mpi)
         python_figures(mpi)
         init_figures(mpi)
         form_figures(mpi)

@@ -6,9 +6,11 @@
  *   sleeps           it comes later; elsewhere (second argument): no rank shares a board with another
  *   other-call       it makes another collective
  *   other-comm       it waits on another communicator
- *   silent           it never sends what the others receive
- *   killed           it is killed; `killed-messages`: the others wait in receives
- *   stopped          it is stopped, and must not count as dead
+ *   elsewhere-busy   the same, and it waits for something else on the same communicator
+ *   silent           it does not send what rank 0 receives
+ *   started          the others wait for a call that they have started
+ *   wait-for         it comes late, and the others wait a while, and again; without a timeout, and (second argument) with one
+ *   killed, killed-messages, stopped, shrink      deadlines_peers.h
  *   agreement        nobody is missing: values that differ, wrong values, children, time taken away, data that are right
  *   by-option        the same of call_timeout_ms
  */
@@ -20,7 +22,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { LIMIT_MS = 600, HANG_MS = 20000, MISSING = 1, EARLIER = 3 };
+enum { LIMIT_MS = 800, HANG_MS = 20000, MISSING = 1, EARLIER = 3 };
+#define I64 REACTANT_MPI_INT64
 
 static reactant_mpi_comm *comm, *other;
 static int rank, size;
@@ -71,7 +74,7 @@ static void begin(void)
     NEED(size >= 2 && size <= 64, "2 to 64 ranks, not %d", size);
     NEED(gethostname(host, sizeof host) == 0, "");
     int64_t pid = getpid();
-    OK(reactant_mpi_allgather(&pid, pids, 1, REACTANT_MPI_INT64, comm));
+    OK(reactant_mpi_allgather(&pid, pids, 1, I64, comm));
     OK(reactant_mpi_comm_split(comm, 0, rank, &other));
 }
 
@@ -81,7 +84,7 @@ static void warm_up(void)
     int64_t x = rank == 0 ? 77 : 0;
     OK(reactant_mpi_barrier(comm));
     OK(reactant_mpi_barrier(comm));
-    OK(reactant_mpi_bcast(&x, 1, REACTANT_MPI_INT64, 0, comm));
+    OK(reactant_mpi_bcast(&x, 1, I64, 0, comm));
     CHECK(x == 77, "%lld", (long long)x);
 }
 
@@ -115,13 +118,10 @@ static const char *must_fail(int want, const char *name, int rc, double began)
 static void after_failure(int code)
 {
     reactant_mpi_comm *made = comm;
-    int64_t x = 1, y = 0;
     FAILS(code, "takes no more calls", reactant_mpi_barrier(comm));
     FAILS(code, "takes no more calls", reactant_mpi_comm_split(comm, 0, 0, &made));
     CHECK(made == NULL, "");
     FAILS(code, "takes no more calls", reactant_mpi_comm_set_timeout(comm, 100));
-    reactant_mpi_comm *self = NULL;
-    (void)self, (void)x, (void)y;
 }
 
 static int end(void)
@@ -169,7 +169,7 @@ static int other_call(void)
     warm_up();
     const double began = now_ms();
     if (rank == MISSING) {
-        reactant_mpi_bcast(&bcast_word, 1, REACTANT_MPI_INT64, (MISSING + 1) % size, comm);
+        reactant_mpi_bcast(&bcast_word, 1, I64, (MISSING + 1) % size, comm);
     } else {
         const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
         contains(text, "%s on %s", present(), host);
@@ -198,6 +198,28 @@ static int other_comm(void)
     return end();
 }
 
+/* Two that share no board: what the late one does is known from what it answers, since it waits too. */
+static int elsewhere_busy(void)
+{
+    begin();
+    be_elsewhere();
+    OK(reactant_mpi_comm_set_timeout(comm, LIMIT_MS));
+    warm_up();
+    const double began = now_ms();
+    if (rank == MISSING) {
+        int64_t x;
+        const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_recv", reactant_mpi_recv(&x, 1, I64, 0, 3, comm, NULL), began);
+        contains(text, "rank 0 on %s (pid %lld; in reactant_mpi_barrier, call %d)", host, (long long)pids[0], EARLIER + 1);
+    } else {
+        const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
+        contains(text, "%s on %s", present(), host);
+        contains(text, "not arrived: rank %d on %s (pid %lld; in reactant_mpi_recv, after call %d (reactant_mpi_bcast))", MISSING, host,
+                 (long long)pids[MISSING], EARLIER);
+    }
+    ALIVE(other);
+    return end();
+}
+
 static int silent(void)
 {
     begin();
@@ -205,82 +227,86 @@ static int silent(void)
     warm_up();
     int64_t x = 5;
     reactant_mpi_status status;
-    const int peer = (rank + 1) % size;
-    if (size == 2 || rank != MISSING) { /* messages under a timeout arrive as ever */
-        int to = size == 2 ? 1 - rank : rank == 0 ? 2 : 0;
-        if (size == 2 ? rank == 0 : rank <= 2) {
-            if (rank == 0) {
-                OK(reactant_mpi_send(&x, 1, REACTANT_MPI_INT64, to, 9, comm));
-            } else {
-                x = 0;
-                OK(reactant_mpi_recv(&x, 1, REACTANT_MPI_INT64, 0, 9, comm, &status));
-                CHECK(x == 5 && status.source == 0 && status.tag == 9 && status.bytes == 8, "%lld", (long long)x);
-            }
-        } else if (size == 2) {
-            x = 0;
-            OK(reactant_mpi_recv(&x, 1, REACTANT_MPI_INT64, 0, 9, comm, &status));
-            CHECK(x == 5, "%lld", (long long)x);
-        }
-    }
-    (void)peer;
-    if (rank == 0) {
-        double began = now_ms();
-        const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_recv",
-                                     reactant_mpi_recv(&x, 1, REACTANT_MPI_INT64, MISSING, 11, comm, NULL), began);
+    if (rank == MISSING) { /* messages under a timeout arrive as ever */
+        OK(reactant_mpi_send(&x, 1, I64, 0, 9, comm));
+    } else if (rank == 0) {
+        x = 0;
+        OK(reactant_mpi_recv(&x, 1, I64, MISSING, 9, comm, &status));
+        CHECK(x == 5 && status.source == MISSING && status.tag == 9 && status.bytes == 8, "%lld", (long long)x);
+        const double began = now_ms();
+        const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_recv", reactant_mpi_recv(&x, 1, I64, MISSING, 11, comm, NULL), began);
         contains(text, "did not end within %d ms: a message with tag 11 from rank %d has not come", LIMIT_MS, MISSING);
-        contains(text, "rank %d on %s (pid %lld; last seen after reactant_mpi_", MISSING, host, (long long)pids[MISSING]);
+        contains(text, "rank %d on %s (pid %lld; last seen after reactant_mpi_send, after call %d (reactant_mpi_bcast))", MISSING, host,
+                 (long long)pids[MISSING], EARLIER);
         after_failure(REACTANT_MPI_ERR_TIMEOUT);
     }
     ALIVE(other);
     return end();
 }
 
-/* Open to the launcher's clean-up: it must be off (tests/mpi/test_deadlines.py). */
-static int killed(int messages)
+/* wait_for gives 31 and leaves the request as it was; the communicator is none the worse. */
+static int wait_for(int with_timeout)
 {
     begin();
-    OK(reactant_mpi_comm_set_timeout(comm, 5000));
+    if (with_timeout)
+        OK(reactant_mpi_comm_set_timeout(comm, HANG_MS));
     warm_up();
-    if (rank == MISSING) {
-        nap_ms(200); /* the others wait by then */
-        raise(SIGKILL);
+    reactant_mpi_request *request = NULL;
+    int64_t x = 10 + rank, sum = 0, want = 10 * size + size * (size - 1) / 2;
+    if (rank == MISSING)
+        nap_ms(3 * LIMIT_MS);
+    OK(reactant_mpi_iallreduce(&x, &sum, 1, I64, REACTANT_MPI_SUM, comm, &request));
+    if (rank != MISSING) {
+        FAILS(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_", reactant_mpi_wait_for(request, 0, NULL));
+        FAILS(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_", reactant_mpi_wait_for(request, LIMIT_MS, NULL));
+        if (with_timeout) {
+            contains(reactant_mpi_last_error(), "call %d of this communicator did not end within %d ms", EARLIER + 1, LIMIT_MS);
+            contains(reactant_mpi_last_error(), "%s on %s; not arrived: rank %d on %s", present(), host, MISSING, host);
+        }
+        CHECK(reactant_mpi_comm_error(comm) == 0, "%d", reactant_mpi_comm_error(comm));
     }
-    int64_t x;
-    const double began = now_ms();
-    const char *text = messages ? must_fail(REACTANT_MPI_ERR_PEER, "reactant_mpi_recv",
-                                            reactant_mpi_recv(&x, 1, REACTANT_MPI_INT64, MISSING, 11, comm, NULL), began)
-                                : must_fail(REACTANT_MPI_ERR_PEER, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
-    contains(text, "rank %d", MISSING);
-    after_failure(REACTANT_MPI_ERR_PEER);
-    return end();
+    OK(reactant_mpi_wait_for(request, HANG_MS, NULL));
+    CHECK(sum == want, "%lld, not %lld", (long long)sum, (long long)want);
+    ALIVE(comm);
+    int r = rank;
+    OK(reactant_mpi_finalize(NULL));
+    return check_done(r);
 }
 
-static int stopped(void)
+/* A started call that is waited for under the communicator's own timeout, while a later one has been started. */
+static int started(void)
 {
     begin();
     OK(reactant_mpi_comm_set_timeout(comm, LIMIT_MS));
     warm_up();
     if (rank == MISSING) {
-        raise(SIGSTOP);
-        _exit(0);
+        nap_ms(3 * LIMIT_MS);
+        reactant_mpi_barrier(comm);
+        ALIVE(other);
+        return end();
     }
+    static int64_t x = 1, sum;
+    reactant_mpi_request *first = NULL, *second = NULL;
+    OK(reactant_mpi_ibarrier(comm, &first));
+    OK(reactant_mpi_iallreduce(&x, &sum, 1, I64, REACTANT_MPI_SUM, comm, &second));
     const double began = now_ms();
-    const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
-    contains(text, "not arrived: rank %d on %s (pid %lld; stopped by a signal or a debugger; last seen after reactant_mpi_bcast, call %d)",
-             MISSING, host, (long long)pids[MISSING], EARLIER);
-    after_failure(REACTANT_MPI_ERR_TIMEOUT);
-    nap_ms(500); /* the others have read it too */
-    if (rank == 0)
-        kill((pid_t)pids[MISSING], SIGCONT);
+    const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_wait(first, NULL), began);
+    contains(text, "call %d of this communicator did not end within %d ms", EARLIER + 1, LIMIT_MS);
+    contains(text, "%s on %s; not arrived: rank %d on %s", present(), host, MISSING, host);
+    FAILS(REACTANT_MPI_ERR_TIMEOUT, "takes no more calls", reactant_mpi_wait(second, NULL));
+    OK(reactant_mpi_request_free(second));
+    ALIVE(other);
     return end();
 }
+
+#include "deadlines_peers.h"
 
 static void data_is_right(reactant_mpi_comm *c)
 {
     int64_t x = reactant_mpi_rank(c) == 0 ? 4711 : 0;
     for (int i = 0; i < 20; i++)
         OK(reactant_mpi_barrier(c));
-    OK(reactant_mpi_bcast(&x, 1, REACTANT_MPI_INT64, 0, c));
+    OK(reactant_mpi_bcast(&x, 1, I64, 0, c));
     CHECK(x == 4711, "%lld", (long long)x);
 }
 
@@ -336,7 +362,7 @@ static int by_option(void)
     describes(other, LIMIT_MS);
     warm_up();
     if (rank == MISSING) {
-        nap_ms(4 * LIMIT_MS);
+        nap_ms(LIMIT_MS + LIMIT_MS / 2);
         reactant_mpi_barrier(other);
     } else {
         const int rc = reactant_mpi_barrier(other);
@@ -359,14 +385,22 @@ int main(int argc, char **argv)
         return other_call();
     if (!strcmp(what, "other-comm"))
         return other_comm();
+    if (!strcmp(what, "elsewhere-busy"))
+        return elsewhere_busy();
     if (!strcmp(what, "silent"))
         return silent();
+    if (!strcmp(what, "wait-for"))
+        return wait_for(argc > 2);
+    if (!strcmp(what, "started"))
+        return started();
     if (!strcmp(what, "killed"))
         return killed(0);
     if (!strcmp(what, "killed-messages"))
         return killed(1);
     if (!strcmp(what, "stopped"))
         return stopped();
+    if (!strcmp(what, "shrink"))
+        return shrink();
     if (!strcmp(what, "agreement"))
         return agreement();
     if (!strcmp(what, "by-option"))

@@ -36,6 +36,9 @@ static void calls(void)
     OK(reactant_mpi_run(request));
     OK(reactant_mpi_request_free(request));
     OK(reactant_mpi_send(send, 1, F64, REACTANT_MPI_PROC_NULL, 3, comm));
+    OK(reactant_mpi_iallreduce(send, recv, 2, F64, SUM, comm, &request));
+    OK(reactant_mpi_wait(request, NULL));
+    OK(reactant_mpi_permute(send, recv, 2, F64, before, 1, &next, comm));
     OK(reactant_mpi_comm_split(comm, rank % 2, 0, &half));
     OK(reactant_mpi_barrier(half));
 }

@@ -63,6 +63,13 @@ def test_every_mismatch_is_told_on_every_rank(mpi, n):
     checked(mpi, n, [program("agreement")])
 
 
+@pytest.mark.parametrize("mpi", MAIN)
+def test_a_missing_rank_under_a_timeout(mpi):
+    """The ranks end without MPI_Finalize, which launchers do not like."""
+    result = launch(mpi, 3, [program("agreement"), "missing"], timeout=60)
+    assert "checks" in result.stdout and "expected" not in result.stderr, told(result)
+
+
 @pytest.mark.parametrize("env", ({}, {"REACTANT_MPI_MAX_COUNT": "7"}), ids=("", "split"))
 @pytest.mark.parametrize("mpi", MAIN)
 def test_right_calls_pass_the_check(mpi, env):
@@ -97,6 +104,9 @@ def expected(rank, n):
         (*allgather[:2], {"seq": 3} | allgather[2]),
         (*allgather[:2], {"seq": 4} | allgather[2]),
         ("send", "message", {"type": "FLOAT64", "count": 1, "bytes": 8, "dest": "none", "tag": 3}),
+        ("iallreduce", "start", {}),
+        ("wait allreduce", "wait", {}),
+        ("permute", "collective", {"seq": 6, "type": "FLOAT64", "count": 2, "bytes": 16, "source": before, "dests": [after]}),
         ("barrier", "collective", {"seq": 1}),
     ]
 
@@ -106,10 +116,14 @@ def check_calls(events, rank, n):
     for event, (name, category, arguments) in zip(found, expected(rank, n), strict=False):
         assert (event["name"], event["cat"], event["pid"]) == (name, category, rank)
         args = dict(event["args"])
-        assert (args.pop("comm"), args.pop("rank")) == ((2, rank // 2) if event is found[6] else (1, rank))
+        assert (args.pop("comm"), args.pop("rank")) == ((2, rank // 2) if event is found[9] else (1, rank))
         assert args == arguments
         assert event["dur"] > 0
     assert len(found) >= len(expected(rank, n))
+    begin, end = (event for event in events if event["ph"] in "be")
+    assert (begin["ph"], end["ph"], begin["name"], begin["args"]["seq"]) == ("b", "e", "allreduce", 5)
+    assert begin["id2"] == end["id2"] and (begin["cat"], begin["name"]) == (end["cat"], end["name"])
+    assert begin["ts"] == found[6]["ts"] and end["ts"] > begin["ts"]
     starts = [event["ts"] for event in found]
     assert starts == sorted(starts) and len({event["tid"] for event in found}) == 1
     members = {event["args"]["comm"]: event["args"]["members"] for event in events if event["name"] == "communicator"}
