@@ -7,8 +7,9 @@
         total = comm.allreduce(np.arange(4.0) * comm.rank)
 
 Importing loads nothing: the C library, and with it MPI, is opened at the first initialize() or describe().
-Functions block, release the GIL, and raise ReactantMPIError (.code, .name) on failure. Collective ones must be called by
-every rank of the communicator, in the same order.
+Functions release the GIL, block unless their name begins with an I, and raise ReactantMPIError (.code, .name) on failure. Collective
+ones must be called by every rank of the communicator, in the same order. Times are in milliseconds. Ctrl-C in a process that waits
+in a call is KeyboardInterrupt when the call returns, not before; use wait_for, Test or a timeout where it must be noticed.
 """
 
 from ._abi import (
@@ -32,6 +33,7 @@ from ._buffers import DeviceBuffer
 from ._comm import Communicator, describe, finalize, initialize
 from ._library import library, library_path
 from ._prepared import Prepared
+from ._request import Request
 from ._status import Status
 from ._stream import OnStream, group
 from ._version import __version__
@@ -58,6 +60,7 @@ __all__ = [
     "OnStream",
     "Prepared",
     "ReactantMPIError",
+    "Request",
     "Status",
     "__version__",
     "describe",

@@ -1,15 +1,16 @@
 """From Python arguments to the arguments of the C functions, one function a collective.
 
-The tuples are those of the C prototypes in reactant_mpi.h, and serve the call at once and the prepared one.
+The tuples are those of the C prototypes in reactant_mpi.h, and serve the call at once, the started and the prepared one.
+Those with blocks of different sizes are in _blocks.
 """
 
+import ctypes
 from operator import index
 
 from numpy import ndarray
 
 from . import _abi
 from ._buffers import TYPES, address, readable, writable
-from ._status import Status
 from .errors import ReactantMPIError
 
 
@@ -71,7 +72,7 @@ def _pair(send, recv, send_blocks: int, recv_blocks: int):
     source_array, source, element = readable(send, "sendbuf")
     target_array, target, target_element = writable(recv, "recvbuf")
     if element != target_element:
-        raise _types_differ(source_array, target_array)
+        raise types_differ(source_array, target_array)
     count = source_array.size if send_blocks == 1 else _blocks(source_array, send_blocks, "sendbuf")
     if target_array.size != count * recv_blocks:
         raise ReactantMPIError(
@@ -88,23 +89,21 @@ def _blocks(array, blocks: int, what: str) -> int:
     return count
 
 
-def _types_differ(source_array, target_array) -> ReactantMPIError:
+def types_differ(source_array, target_array) -> ReactantMPIError:
     return ReactantMPIError(
         _abi.ERR_TYPE, f"sendbuf has dtype {source_array.dtype} and recvbuf {target_array.dtype}: both must be the same"
     )
 
 
-def _only_at_root(what: str, root: int) -> ReactantMPIError:
+def only_at_root(what: str, root: int) -> ReactantMPIError:
     return ReactantMPIError(_abi.ERR_ARGUMENT, f"{what} can be IN_PLACE at the root ({root}) only")
-
-
-def pair(send, recv):
-    """(send, recv, count, element type) for two buffers of the same size."""
-    return _pair(send, recv, 1, 1)
 
 
 def allreduce(comm, send, recv, op):
     return *_pair(send, recv, 1, 1), operation(op), comm._comm
+
+
+scan = exscan = allreduce
 
 
 def reduce(comm, send, recv, op, root):
@@ -112,7 +111,7 @@ def reduce(comm, send, recv, op, root):
     if comm._rank == root:
         return *_pair(send, recv, 1, 1), operation(op), root, comm._comm
     if send is IN_PLACE:
-        raise _only_at_root("sendbuf", root)
+        raise only_at_root("sendbuf", root)
     array, source, element = readable(send, "sendbuf")
     return source, None, array.size, element, operation(op), root, comm._comm
 
@@ -140,7 +139,7 @@ def gather(comm, send, recv, root):
     if comm._rank == root:
         return *_pair(send, recv, 1, comm._size), root, comm._comm
     if send is IN_PLACE:
-        raise _only_at_root("sendbuf", root)
+        raise only_at_root("sendbuf", root)
     array, source, element = readable(send, "sendbuf")
     return source, None, array.size, element, root, comm._comm
 
@@ -149,7 +148,7 @@ def scatter(comm, send, recv, root):
     root = integer(root, "root")
     if comm._rank != root:
         if recv is IN_PLACE:
-            raise _only_at_root("recvbuf", root)
+            raise only_at_root("recvbuf", root)
         array, target, element = writable(recv, "recvbuf")
         return None, target, array.size, element, root, comm._comm
     if recv is IN_PLACE:
@@ -158,13 +157,17 @@ def scatter(comm, send, recv, root):
     return *_pair(send, recv, comm._size, 1), root, comm._comm
 
 
-def _check_status(status) -> None:
-    if status is not None and not isinstance(status, Status):
-        raise ReactantMPIError(_abi.ERR_ARGUMENT, f"status must be a reactant_mpi.Status, not {status!r:.60}")
-
-
 def barrier(comm):
     return (comm._comm,)
+
+
+def permute(comm, send, recv, source, dests):
+    try:
+        dests = [integer(dest, "dests") for dest in dests]
+    except TypeError:
+        raise ReactantMPIError(_abi.ERR_ARGUMENT, f"dests must be a list of ranks, not {dests!r:.60}") from None
+    ranks = (ctypes.c_int * len(dests))(*dests)
+    return *_pair(send, recv, 1, 1), integer(source, "source"), len(dests), ranks, comm._comm
 
 
 def send(comm, buf, dest, tag):
@@ -172,18 +175,20 @@ def send(comm, buf, dest, tag):
     return source, array.size, element, integer(dest, "dest"), integer(tag, "tag"), comm._comm
 
 
-def recv(comm, buf, source, tag, status):
-    _check_status(status)
+def recv(comm, buf, source, tag):
     array, target, element = writable(buf, "buf")
-    return target, array.size, element, integer(source, "source"), integer(tag, "tag"), comm._comm, status
+    return target, array.size, element, integer(source, "source"), integer(tag, "tag"), comm._comm
 
 
-def sendrecv(comm, send, dest, sendtag, recv, source, recvtag, status):
-    _check_status(status)
+def sendrecv(comm, send, dest, sendtag, recv, source, recvtag):
     source_array, pointer, element = readable(send, "sendbuf")
     target_array, target, target_element = writable(recv, "recvbuf")
     if element != target_element:
-        raise _types_differ(source_array, target_array)
+        raise types_differ(source_array, target_array)
     outward = pointer, source_array.size, integer(dest, "dest"), integer(sendtag, "sendtag")
     inward = target, target_array.size, integer(source, "source"), integer(recvtag, "recvtag")
-    return *outward, *inward, element, comm._comm, status
+    return *outward, *inward, element, comm._comm
+
+
+def probe(comm, source, tag):
+    return integer(source, "source"), integer(tag, "tag"), comm._comm

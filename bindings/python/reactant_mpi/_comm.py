@@ -6,11 +6,13 @@ import sys
 from operator import index
 
 from . import _abi, _end, _library
-from ._arguments import integer
 from ._buffer_calls import BufferCalls
+from ._derived import Derived, c_int
 from ._library import check, functions, last_error
 from ._options import default_mpi_dirs, options
 from ._point_to_point import PointToPoint
+from ._prepared_calls import PreparedCalls
+from ._started_calls import StartedCalls
 from ._stream import OnStream
 from ._value_calls import ValueCalls
 from .errors import ReactantMPIError
@@ -36,6 +38,10 @@ def initialize(
     nccl_nonblocking: str | bool | None = None,
     libnccl=None,
     libxla=None,
+    call_timeout_ms: int | None = None,
+    check: str | bool | None = None,
+    half: str | None = None,
+    trace=None,
 ) -> "Communicator":
     """Make a communicator over the ranks of a communicator of MPI. Collective over those ranks, blocking.
 
@@ -46,15 +52,20 @@ def initialize(
 
     Options; each is by default taken from the environment variable REACTANT_MPI_<NAME>. Those marked (process) count at the
     first call of the process only; a later different value gives code 8.
-      gpu             "auto", "off" or "required"
-      thread_level    "single", "funneled", "serialized" or "multiple", where MPI is initialised here (process)
-      launcher_check  "on" or "off": refuse to run as n worlds of one rank
-      timeout_ms      longest wait for the other ranks; 0 = for ever
-      max_count       elements handed to MPI in one call, 1 to 2**30
-      libmpi          path or name of the MPI library (process)
-      mpi_dirs        folders or prefixes searched for an MPI; by default those of this Python (process)
-      log             function log(level, text) that receives log lines instead of standard error; level 1 is an error, 4 a
-                      detail (process)
+      gpu               "auto", "off" or "required"
+      thread_level      "single", "funneled", "serialized" or "multiple", where MPI is initialised here (process)
+      launcher_check    "on" or "off": refuse to run as n worlds of one rank
+      timeout_ms        longest wait for the other ranks; 0 = for ever
+      max_count         elements handed to MPI in one call, 1 to 2**30
+      libmpi            path or name of the MPI library (process)
+      mpi_dirs          folders or prefixes searched for an MPI; by default those of this Python (process)
+      log               function log(level, text) that receives log lines instead of standard error; level 1 is an error, 4 a
+                        detail (process)
+      call_timeout_ms   longest wait of a call on host buffers, as Communicator.set_timeout; 0 = for ever, the default
+      check             "on" or "off": before each collective on host buffers the ranks compare what they are about to do, and a
+                        difference is code 30 with every rank's view
+      half              "pairwise" or "f32": float16 and bfloat16 are reduced pair by pair, or in float32 and rounded once
+      trace             folder for a trace of every call, one file a rank; `python -m reactant_mpi trace DIR` joins them (process)
     Where there are GPUs, each rank gets exactly one, and a communicator of NCCL or RCCL over the same ranks:
       device            ordinal of this rank's GPU, after CUDA_VISIBLE_DEVICES and the like; by default it is chosen
       client            who makes the XLA client: "none", "external" (you, with comm.device), "reactant" or "pjrt"
@@ -89,11 +100,15 @@ def initialize(
         nccl_nonblocking=nccl_nonblocking,
         libnccl=libnccl,
         libxla=libxla,
+        call_timeout_ms=call_timeout_ms,
+        check=check,
+        half=half,
+        trace=trace,
     )
     function, handle = _host_handle(comm)
     _end.finalize_at_exit()
     made = ctypes.c_void_p()
-    check(getattr(functions, function)(handle, ctypes.byref(wishes), ctypes.byref(made)))
+    _library.check(getattr(functions, function)(handle, ctypes.byref(wishes), ctypes.byref(made)))
     _initialized_before = True
     return Communicator(made.value)
 
@@ -116,10 +131,11 @@ def describe() -> dict:
     return _describe(None)
 
 
-class Communicator(BufferCalls, ValueCalls, PointToPoint):
+class Communicator(BufferCalls, ValueCalls, PointToPoint, StartedCalls, PreparedCalls, Derived):
     """Ranks that work together; made by initialize().
 
-    Calls that start in upper case work on arrays that are given, as mpi4py's; those in lower case return fresh arrays.
+    Calls that start in upper case work on arrays that are given, as mpi4py's; those in lower case return fresh arrays; those that start
+    with I return a Request, and prepare_ gives a Prepared.
     A with block ends it; not after an exception, when the other ranks may be elsewhere.
     """
 
@@ -197,29 +213,16 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
         """Code of the first failure on this communicator; 0 if there was none."""
         return self._known(functions.comm_error(self._comm))
 
-    def split(self, color: int, key: int = 0) -> "Communicator | None":
-        """One new communicator per color, its ranks ordered by key, then by rank here; None for a negative color.
+    def set_timeout(self, timeout_ms: int) -> None:
+        """Longest wait, in milliseconds, of every call on host buffers of this communicator; 0 = for ever. Collective, blocking.
 
-        Collective, blocking: ranks of negative color call it too. With GPUs if this one has them, on the same devices. The new
-        one has its own end, and lives on when this one ends. Errors: 1, 2, 9, 20, 31 timeout, 44 MPI failed, 69 NCCL.
+        A call that takes longer raises code 31, with a text that says which ranks have come, which have not, and where they are; a rank
+        whose process has ended gives code 32. From then on this communicator refuses calls; others go on.
+        Errors: 1, 2, 8, 9, 20, 22, 30 the ranks give different values, 31, 44.
         """
-        made = ctypes.c_void_p()
-        code = functions.comm_split(self._comm, _c_int(color, "color"), _c_int(key, "key"), ctypes.byref(made))
+        code = functions.comm_set_timeout(self._comm, c_int(timeout_ms, "timeout_ms"))
         if code:
             self._fail(code)
-        return Communicator(made.value) if made.value else None
-
-    def create(self, ranks) -> "Communicator":
-        """A communicator of the listed ranks of this one, in the order of the list. Called by those ranks only; blocking.
-
-        All give the same list. Errors: 1 this rank is not listed, 2, 6 no such rank, or twice, and as split().
-        """
-        ranks = [integer(rank, "rank") for rank in ranks]
-        made = ctypes.c_void_p()
-        code = functions.comm_create(self._comm, len(ranks), (ctypes.c_int * len(ranks))(*ranks), ctypes.byref(made))
-        if code:
-            self._fail(code)
-        return Communicator(made.value)
 
     def on_stream(self, stream=None) -> OnStream:
         """The collectives and messages on device memory, put on this stream of the rank's GPU. Local.
@@ -241,6 +244,8 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
         if self._comm is not None:
             check(functions.finalize(self._comm))
             self._comm = None
+
+    Free = finalize
 
     def abort(self, code: int = 1) -> None:
         """End the whole job at once, with every rank of it. For the rank that wants it; does not return."""
@@ -285,16 +290,6 @@ class Communicator(BufferCalls, ValueCalls, PointToPoint):
     def _check_alive(self) -> None:
         if self._comm is None:
             raise ReactantMPIError(_abi.ERR_COMM, "this communicator has been ended by finalize()")
-
-
-def _c_int(value, what: str) -> int:
-    try:
-        number = index(value)
-    except TypeError:
-        number = None
-    if number is None or not -(2**31) <= number < 2**31:
-        raise ReactantMPIError(_abi.ERR_ARGUMENT, f"{what} must be a 32-bit integer, not {value!r:.60}")
-    return number
 
 
 def _host_handle(comm) -> tuple[str, int]:

@@ -20,6 +20,7 @@ _CLIENT = {
     "reactant": _abi.CLIENT_REACTANT,
     "pjrt": _abi.CLIENT_PJRT,
 }
+_HALF = {"pairwise": _abi.HALF_PAIRWISE, "f32": _abi.HALF_F32}
 _ON_OFF = {"off": 0, "on": 1}
 
 # C keeps the address of a log function for the life of the process, so these live as long. One per Python function.
@@ -43,6 +44,10 @@ def options(
     nccl_nonblocking=None,
     libnccl=None,
     libxla=None,
+    call_timeout_ms=None,
+    check=None,
+    half=None,
+    trace=None,
 ) -> _abi.Options:
     """The struct; None leaves an option unset."""
     struct = _abi.Options(*_abi.OPTIONS_INIT)
@@ -77,6 +82,14 @@ def options(
         struct.libnccl = _path("libnccl", libnccl)
     if libxla is not None:
         struct.libxla = _path("libxla", libxla)
+    if call_timeout_ms is not None:
+        struct.call_timeout_ms = _number("call_timeout_ms", call_timeout_ms, 0, 2**31 - 1)
+    if check is not None:
+        struct.check = _choice("check", check, _ON_OFF)
+    if half is not None:
+        struct.half = _choice("half", half, _HALF)
+    if trace is not None:
+        struct.trace = _path("trace", trace)
     return struct
 
 

@@ -5,12 +5,12 @@ import numpy as np
 from . import _abi, _arguments
 from ._abi import ANY_SOURCE, ANY_TAG
 from ._library import functions
-from ._status import Status
+from ._status import Status, checked
 from .errors import ReactantMPIError
 
 
 class PointToPoint:
-    """Send, receive, and both at once. They block, and are not collective.
+    """Send, receive, both at once, and a look at what has come. They block, and are not collective.
 
     dest and source are ranks or PROC_NULL (nothing happens); source may be ANY_SOURCE. Tags are 0 to at least 32767; ANY_TAG
     for a receive. A buffer to receive into may be larger than the message, not smaller (code 44); `status` then tells how much
@@ -27,7 +27,7 @@ class PointToPoint:
 
     def Recv(self, buf, source=ANY_SOURCE, tag=ANY_TAG, status: Status | None = None) -> None:
         """Receive into the array `buf`."""
-        code = functions.recv(*_arguments.recv(self, buf, source, tag, status))
+        code = functions.recv(*_arguments.recv(self, buf, source, tag), checked(status))
         if code:
             self._fail(code)
 
@@ -35,9 +35,17 @@ class PointToPoint:
         self, sendbuf, dest, sendtag=0, recvbuf=None, source=ANY_SOURCE, recvtag=ANY_TAG, status: Status | None = None
     ) -> None:
         """Send `sendbuf` and receive into `recvbuf`, of the same dtype, without deadlock. They must not overlap."""
-        code = functions.sendrecv(*_arguments.sendrecv(self, sendbuf, dest, sendtag, recvbuf, source, recvtag, status))
+        arguments = _arguments.sendrecv(self, sendbuf, dest, sendtag, recvbuf, source, recvtag)
+        code = functions.sendrecv(*arguments, checked(status))
         if code:
             self._fail(code)
+
+    def Probe(self, source=ANY_SOURCE, tag=ANY_TAG, status: Status | None = None) -> bool:
+        """Wait until there is a message that Recv would get; `status` tells its source, tag and length. True."""
+        code = functions.probe(*_arguments.probe(self, source, tag), checked(status))
+        if code:
+            self._fail(code)
+        return True
 
     def send(self, x, dest, tag=0) -> None:
         """Send x: an array, or what NumPy makes one of."""

@@ -7,7 +7,7 @@ from .errors import ReactantMPIError
 
 
 class Status(_abi.Status):
-    """What a receive got: .source, .tag, .bytes. Give one to Recv, Sendrecv, recv or sendrecv, then read it."""
+    """What a receive got: .source, .tag, .bytes. Give one to Recv, Sendrecv, Probe, Wait, ..., then read it."""
 
     def Get_source(self) -> int:
         """Rank of the sender."""
@@ -27,3 +27,10 @@ class Status(_abi.Status):
 
     def __repr__(self) -> str:
         return f"Status(source={self.source}, tag={self.tag}, bytes={self.bytes})"
+
+
+def checked(status: Status | None) -> Status | None:
+    """The status, which is one."""
+    if status is not None and not isinstance(status, Status):
+        raise ReactantMPIError(_abi.ERR_ARGUMENT, f"status must be a reactant_mpi.Status, not {status!r:.60}")
+    return status

@@ -1,6 +1,5 @@
 """Collectives and messages on device memory: they are put on a stream, and return at once."""
 
-import ctypes
 from contextlib import contextmanager
 
 from . import _arguments, _library
@@ -92,18 +91,14 @@ class OnStream:
     def Sendrecv(self, sendbuf, dest, recvbuf, source) -> None:
         """Send sendbuf and receive into recvbuf, of the same dtype, without deadlock. They must not overlap."""
         send, recv = device_buffer(sendbuf, "sendbuf"), device_buffer(recvbuf, "recvbuf")
-        checked = _arguments.sendrecv(self, send, dest, 0, recv, source, 0, None)
-        pointer, size, dest, _, target, room, source, _, element, comm, _ = checked
+        checked = _arguments.sendrecv(self, send, dest, 0, recv, source, 0)
+        pointer, size, dest, _, target, room, source, _, element, comm = checked
         self._call(functions.sendrecv_stream, (pointer, size, dest, target, room, source, element, comm))
 
     def Permute(self, sendbuf, recvbuf, source, dests) -> None:
         """sendbuf goes to each of `dests`, recvbuf comes from `source`, and is zeros if that is PROC_NULL: XLA's permute."""
         send, recv = device_buffer(sendbuf, "sendbuf"), device_buffer(recvbuf, "recvbuf")
-        pointer, target, count, element = _arguments.pair(send, recv)
-        dests = [_arguments.integer(dest, "dests") for dest in dests]
-        source = _arguments.integer(source, "source")
-        ranks = (ctypes.c_int * len(dests))(*dests)
-        self._call(functions.permute_stream, (pointer, target, count, element, source, len(dests), ranks, self._comm))
+        self._call(functions.permute_stream, _arguments.permute(self, send, recv, source, dests))
 
     def _at(self, root, buffer, what: str):
         """The buffer that counts at the root alone."""

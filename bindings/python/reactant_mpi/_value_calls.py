@@ -78,6 +78,27 @@ class ValueCalls:
         self.Scatter(x, result, root)
         return _returned(result)
 
+    def scan(self, x, op=SUM):
+        """op over the x of ranks 0 to this one; shape of x."""
+        x = _value(x)
+        result = np.empty(x.shape, x.dtype)
+        self.Scan(x, result, op)
+        return _returned(result)
+
+    def exscan(self, x, op=SUM):
+        """op over the x of the ranks below this one; shape of x. None on rank 0."""
+        x = _value(x)
+        result = np.empty(x.shape, x.dtype)
+        self.Exscan(x, result, op)
+        return _returned(result) if self._rank else None
+
+    def permute(self, x, source, dests):
+        """x to each of `dests`; the x of `source`, or zeros where that is PROC_NULL. Shape of x."""
+        x = _value(x)
+        result = np.empty(x.shape, x.dtype)
+        self.Permute(x, result, source, dests)
+        return _returned(result)
+
     def barrier(self) -> None:
         """Returns when every rank has called."""
         self.Barrier()
