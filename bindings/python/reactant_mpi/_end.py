@@ -1,10 +1,17 @@
 """The end of MPI: finalize at exit of a program that went well."""
 
 import atexit
+import gc
 import sys
+import time
 
+from ._forgotten import look_after_forgotten
 from ._library import check, functions, state
+from ._prepared import Prepared
+from ._request import Request
+from .errors import ReactantMPIError
 
+PATIENCE_S = 2
 _registered = False
 
 
@@ -18,7 +25,32 @@ def finalize_at_exit() -> None:
 
 def end_everything() -> None:
     """reactant_mpi_finalize(NULL)."""
+    _settle()
     check(functions.finalize(None))
+
+
+def _settle() -> None:
+    """Let calls under way come to their end: MPIs may crash in MPI_Finalize where one ends there."""
+    # By what they are, and not isinstance: that asks some objects, which may not be ready for it now.
+    still = [request for request in gc.get_objects() if type(request) in (Request, Prepared) and request._under_way]
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        still = [request for request in still if _under_way(request)]
+        left = len(still) + look_after_forgotten()
+        if not left:
+            return
+        if time.monotonic() > end:
+            break
+        time.sleep(0.0005)
+    text = f"reactant_mpi: {left} started calls are not done when everything ends: other ranks have not joined them\n"
+    sys.stderr.write(text)  # one write: the ranks share the terminal
+
+
+def _under_way(request) -> bool:
+    try:
+        return not request.Test()
+    except ReactantMPIError:
+        return False
 
 
 def _at_exit() -> None:

@@ -22,15 +22,15 @@ def forget(request, buffers, kept=_forgotten) -> None:
         kept[request.value] = request, buffers
 
 
-def look_after_forgotten() -> None:
-    """Let go of those that are done."""
-    if not _forgotten or not _looking.acquire(blocking=False):
-        return
-    try:
-        for word in list(_forgotten):
-            _look_at(word)
-    finally:
-        _looking.release()
+def look_after_forgotten() -> int:
+    """Let go of those that are done; the number of the others."""
+    if _forgotten and _looking.acquire(blocking=False):
+        try:
+            for word in list(_forgotten):
+                _look_at(word)
+        finally:
+            _looking.release()
+    return len(_forgotten)
 
 
 def _look_at(word: int) -> None:
