@@ -1,9 +1,32 @@
-"""For the scripts in this folder: count what was checked, and compare exactly."""
+"""For the scripts in this folder: data, what was checked, and exact comparison."""
 
 import numpy as np
 import reactant_mpi
 
 _count = 0
+
+
+def data(rank, dtype, count):
+    """What this rank gives: small whole numbers, so that every sum and product is exact; known to all ranks."""
+    numbers = np.random.default_rng([rank, count]).integers(0, 4, count)
+    if dtype == "V1":
+        return numbers.astype("uint8").view("V1")
+    if np.dtype(dtype).kind == "c":
+        return (numbers + 1j * np.random.default_rng([rank, count, 1]).integers(0, 3, count)).astype(dtype)
+    return numbers.astype(dtype)
+
+
+def empty(count, dtype):
+    """Memory that no right result looks like."""
+    return np.frombuffer(bytearray(b"\x55" * (count * np.dtype(dtype).itemsize)), dtype)
+
+
+def run_prepared(prepared):
+    """Started, then called."""
+    with prepared:
+        prepared.Start()
+        prepared.Wait()
+        prepared()
 
 
 def check(right, what) -> None:

@@ -1,4 +1,4 @@
-"""Every collective, on every dtype and operation, in its three forms and in place, against NumPy on all ranks' data."""
+"""Every collective, on every dtype and operation, in all its forms and in place, against NumPy on all ranks' data."""
 
 import importlib.util
 import itertools
@@ -6,7 +6,9 @@ import os
 
 import numpy as np
 import reactant_mpi
-from checks import check, done, fails, same
+import started
+import varied
+from checks import check, data, done, empty, fails, run_prepared, same
 from reactant_mpi import IN_PLACE
 
 OPERATIONS = {
@@ -22,31 +24,22 @@ OPERATIONS = {
     "lxor": np.logical_xor,
 }
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-REALS = ["float32", "float64"]
+REALS = ["float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 LEGAL = (
     dict.fromkeys(INTEGERS, list(OPERATIONS))
-    | dict.fromkeys(REALS, ["sum", "prod", "min", "max"])
-    | dict.fromkeys(COMPLEX, ["sum", "prod"])
+    | dict.fromkeys(REALS, ["sum", "prod", "min", "max", "avg"])
+    | dict.fromkeys(COMPLEX, ["sum", "prod", "avg"])
     | {"bool": ["land", "lor", "lxor"], "V1": ["band", "bor", "bxor"]}
 )
 # Moved, not reduced. ml_dtypes teaches NumPy its names.
-MOVED = ["float16"]
+MOVED = []
 if importlib.util.find_spec("ml_dtypes"):
     importlib.import_module("ml_dtypes")
-    MOVED += ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
+    MOVED += ["float8_e4m3fn", "float8_e5m2"]
+    LEGAL["bfloat16"] = LEGAL["float32"]
 # 5 splits where the run says that one MPI call may carry 3 elements.
 COUNTS = [0, 1, 5]
-
-
-def data(rank, dtype, count):
-    """What this rank gives: small whole numbers, so that every sum and product is exact; known to all ranks."""
-    numbers = np.random.default_rng([rank, count]).integers(0, 4, count)
-    if dtype == "V1":
-        return numbers.astype("uint8").view("V1")
-    if dtype in COMPLEX:
-        return (numbers + 1j * np.random.default_rng([rank, count, 1]).integers(0, 3, count)).astype(dtype)
-    return numbers.astype(dtype)
 
 
 def reduced(op, dtype, count, n):
@@ -56,18 +49,10 @@ def reduced(op, dtype, count, n):
         return inputs[0]
     if dtype == "V1":
         return OPERATIONS[op].reduce([x.view("uint8") for x in inputs]).view("V1")
+    if op == "avg":
+        total = np.add.reduce(inputs)
+        return ((total.real / n) + 1j * (total.imag / n)).astype(dtype) if dtype in COMPLEX else (total / n).astype(dtype)
     return OPERATIONS[op].reduce(inputs).astype(dtype)
-
-
-def empty(count, dtype):
-    """Memory that no right result looks like."""
-    return np.frombuffer(bytearray(b"\x55" * (count * np.dtype(dtype).itemsize)), dtype)
-
-
-def run_prepared(prepared):
-    with prepared:
-        prepared()
-        prepared()
 
 
 def in_place_reduce_crashes(comm):
@@ -242,8 +227,8 @@ def prepared(comm):
     keeps()
     same(keeps._buffers[1][1], np.repeat(np.arange(comm.size), 2), "the arrays are kept alive")
     del keeps
-    with comm.prepare_barrier() as barrier:
-        barrier()
+    run_prepared(comm.prepare_barrier())
+    comm.Ibarrier().Wait()
 
 
 def main():
@@ -251,17 +236,27 @@ def main():
     for dtype, ops in LEGAL.items():
         for op, count in itertools.product(ops, COUNTS):
             reductions(comm, dtype, op, count)
-        for count in COUNTS:
-            movements(comm, dtype, count)
-    for dtype in MOVED:
-        for count in COUNTS:
-            movements(comm, dtype, count)
+    for dtype, count in itertools.product([*LEGAL, *MOVED], COUNTS):
+        movements(comm, dtype, count)
+    for i, dtype in enumerate([*LEGAL, *MOVED]):  # with one operation and count each, in turn
+        ops = [op for op in LEGAL.get(dtype, []) if op != "avg"]
+        if ops:
+            op = ops[i % len(ops)]
+            started.reductions(comm, dtype, op, COUNTS[i % 3], reduced)
+            varied.reductions(comm, dtype, op, COUNTS[i % 3], OPERATIONS[op])
+        started.movements(comm, dtype, COUNTS[i % 3])
+        varied.movements(comm, dtype, COUNTS[i % 3])
     reductions(comm, "float64", "sum", 10_000)
     movements(comm, "int32", 10_000)
+    started.reductions(comm, "float16", "avg", 10_000, reduced)
+    started.movements(comm, "complex128", 10_000)
+    varied.reductions(comm, "float64", "max", 10_000, np.maximum)
+    varied.movements(comm, "int32", 10_000)
     shapes(comm)
     prepared(comm)
     comm.barrier()
     check(comm.error == 0, f"an error {comm.error} was kept")
+    varied.ways_to_say_it(comm)
     done()
 
 
