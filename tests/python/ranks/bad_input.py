@@ -7,13 +7,14 @@ import pickle
 import numpy as np
 import reactant_mpi
 from checks import check, done, fails, same
-from reactant_mpi import ANY_SOURCE, IN_PLACE, Status
+from reactant_mpi import ANY_SOURCE, IN_PLACE, PROC_NULL, Status
 from reactant_mpi._library import functions
 
 ILLEGAL = {
     "float32": "band bor bxor land lor lxor",
-    "float64": "band bor bxor land lor lxor avg",
-    "float16": "sum prod min max band bor bxor land lor lxor avg",
+    "float64": "band bor bxor land lor lxor",
+    "float16": "band bor bxor land lor lxor",
+    "int32": "avg",
     "complex64": "min max band bor bxor land lor lxor",
     "complex128": "min max band bor bxor land lor lxor",
     "bool": "sum prod min max band bor bxor",
@@ -25,7 +26,7 @@ def arrays(comm):
     n, good, out = comm.size, np.ones(4), np.empty(4)
     locked = np.ones(4)
     locked.flags.writeable = False
-    for call in (comm.Allreduce, comm.prepare_allreduce):
+    for call in (comm.Allreduce, comm.Iallreduce, comm.Scan, comm.prepare_allreduce):
         fails(1, ["sendbuf", "C-contiguous", "np.ascontiguousarray(sendbuf)"], call, np.ones(8)[::2], out)
         fails(1, ["recvbuf", "C-contiguous", "np.ascontiguousarray(recvbuf)"], call, good, np.empty(8)[::2])
         fails(1, "C-contiguous", call, np.ones((3, 4)).T, np.empty(12))
@@ -52,6 +53,8 @@ def arrays(comm):
             fails(4, "", comm.Allreduce, x, x.copy(), op)
             fails(4, "", comm.Reduce, x, x.copy(), op)
             fails(4, "", comm.Reduce_scatter_block, np.zeros(n, dtype), np.zeros(1, dtype), op)
+            fails(4, "", comm.Scan, x, x.copy(), op)
+            fails(4, "", comm.Iallreduce, x, x.copy(), op)
             fails(4, "", comm.prepare_allreduce, x, x.copy(), op)
     fails(1, f"recvbuf must have {4 * n}", comm.Allgather, good, np.empty(4 * n + 1))
     if n > 1:
@@ -73,12 +76,16 @@ def ranks(comm):
         fails(6, "", comm.Reduce, x, x, "sum", root)
         fails(6, "", comm.Gather, x, np.empty(2 * n), root)
         fails(6, "", comm.Scatter, np.empty(2 * n), np.empty(2), root)
+        fails(6, "", comm.Ibcast, x, root)
         fails(6, "", comm.prepare_bcast, x, root)
         fails(6, "", comm.bcast, x, root)
     for peer in (-1, n, -2, 2**40, ANY_SOURCE):
         fails(6, "", comm.Send, x, peer)
+        fails(6, "", comm.Isend, x, peer)
         if peer != ANY_SOURCE:
             fails(6, "", comm.Recv, x, peer)
+            fails(6, "", comm.Irecv, x, peer)
+            fails(6, "", comm.Probe, peer)
     for tag in (-1, -102, 2**31):
         fails(6, "", comm.Send, x, 0, tag)
     fails(6, "", comm.Recv, x, 0, -1)
@@ -109,6 +116,8 @@ def handles(comm):
     for word in words:
         check(functions.run(word) == 7, f"run({word:#x})")
         check(functions.request_free(word) == 7, f"request_free({word:#x})")
+        check(functions.start(word) == 7, f"start({word:#x})")
+        check(functions.wait(word, None) == 7, f"wait({word:#x})")
     check(functions.rank(comm.id) == comm.rank, "the id stands for the handle")
     out = ctypes.c_void_p(7)
     for word in (3, 0x1234, 2**63 + 1, 12345678):
@@ -128,6 +137,10 @@ def options():
         ("timeout_ms", -5),
         ("timeout_ms", 2**31),
         ("timeout_ms", "long"),
+        ("call_timeout_ms", -1),
+        ("check", "maybe"),
+        ("half", "double"),
+        ("trace", 5),
         ("max_count", 0),
         ("max_count", 2**30 + 1),
         ("libmpi", 5),
@@ -173,7 +186,7 @@ def main():
     options()
     comm = reactant_mpi.initialize()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-        for thing in (comm, comm.prepare_barrier()):
+        for thing in (comm, comm.prepare_barrier(), comm.Irecv(np.empty(0), PROC_NULL)):
             try:
                 attempt(thing)
             except TypeError as error:
