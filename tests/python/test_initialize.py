@@ -20,6 +20,7 @@ def test_options_unset():
     assert (struct.device, struct.client, struct.preallocate, struct.nccl_nonblocking) == (-1, -1, -1, -1)
     assert (struct.max_count, struct.libmpi, struct.mpi_dirs, bool(struct.log_fn)) == (0, None, None, False)
     assert (struct.memory_fraction, struct.libnccl, struct.libxla) == (0, None, None)
+    assert (struct.call_timeout_ms, struct.check, struct.half, struct.reserved, struct.trace) == (-1, -1, -1, 0, None)
 
 
 def test_options_set(tmp_path):
@@ -51,6 +52,13 @@ def test_gpu_options_set(tmp_path):
         assert _options.options(client=name).client == _options.options(client=value).client == value
 
 
+def test_options_of_calls_set(tmp_path):
+    struct = _options.options(call_timeout_ms=5, check="on", half="f32", trace=tmp_path)
+    assert (struct.call_timeout_ms, struct.check, struct.half, struct.trace) == (5, 1, 1, bytes(tmp_path))
+    struct = _options.options(call_timeout_ms=0, check=False, half="pairwise")
+    assert (struct.call_timeout_ms, struct.check, struct.half) == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -76,6 +84,12 @@ def test_gpu_options_set(tmp_path):
         ("libnccl", 5),
         ("libnccl", "a\0b"),
         ("libxla", b"\0"),
+        ("call_timeout_ms", -1),
+        ("call_timeout_ms", 1.5),
+        ("check", "yes"),
+        ("half", "f16"),
+        ("half", 2),
+        ("trace", 5),
     ],
 )
 def test_options_refused(option, value):
@@ -86,7 +100,7 @@ def test_options_refused(option, value):
 
 def test_every_option_is_offered():
     """By initialize and by options(), under the names of the header; log stands for log_fn and log_arg."""
-    fields = {name for name, _ in _abi.Options._fields_} - {"size", "log_fn", "log_arg"} | {"log"}
+    fields = {name for name, _ in _abi.Options._fields_} - {"size", "log_fn", "log_arg", "reserved"} | {"log"}
     assert set(inspect.signature(_options.options).parameters) == fields
     assert set(inspect.signature(reactant_mpi.initialize).parameters) == fields | {"comm"}
 

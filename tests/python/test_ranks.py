@@ -18,6 +18,10 @@ def test_messages(mpi, n):
     launch_ok(mpi, n, "messages")
 
 
+def test_requests(mpi):
+    launch_ok(mpi, 2, "requests")
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_bad_input(mpi, n):
     launch_ok(mpi, n, "bad_input")
@@ -68,7 +72,7 @@ def test_no_mpi(mpi):
     launch_ok(mpi, 1, "options", "no-mpi", options=["--singleton", "--find"])
 
 
-@pytest.mark.parametrize("how", ["nothing", "sys.exit", "finalize", "with"])
+@pytest.mark.parametrize("how", ["nothing", "sys.exit", "finalize", "with", "under way"])
 def test_good_end(mpi, how):
     output = launch_ok(mpi, 2, "end", how).stdout
     # Launchers complain of ranks that leave without MPI_Finalize.
@@ -78,6 +82,22 @@ def test_good_end(mpi, how):
 @pytest.mark.parametrize("how", ["nothing", "finalize"])
 def test_good_end_without_launcher(mpi, how):
     launch_ok(mpi, 1, "end", how, options=["--singleton"])
+
+
+def test_end_with_calls_that_nobody_joins(mpi):
+    """They are given some time, and then up."""
+    output = launch_ok(mpi, 2, "end", "never joined", seconds=30).stdout
+    assert "4 started calls are not done when everything ends" in output
+    assert "2 started calls are not done when everything ends" in output
+
+
+def test_end_after_a_timeout(mpi):
+    """The ranks are out of step: MPI is not ended, which launchers do not like, and the processes end."""
+    done = launch(mpi, 2, "end", "timeout", seconds=30)
+    assert done.returncode != 124, done.stdout
+    assert "Traceback" not in done.stdout, done.stdout
+    assert "the end of this rank" in done.stdout
+    assert "MPI_Finalize is not called" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ILLEGAL = {
     "int32": "avg",
     "complex64": "min max band bor bxor land lor lxor",
     "complex128": "min max band bor bxor land lor lxor",
-    "bool": "sum prod min max band bor bxor",
+    "bool": "sum prod band bor bxor",
     "V1": "sum prod min max land lor lxor",
 }
 

@@ -30,7 +30,7 @@ LEGAL = (
     dict.fromkeys(INTEGERS, list(OPERATIONS))
     | dict.fromkeys(REALS, ["sum", "prod", "min", "max", "avg"])
     | dict.fromkeys(COMPLEX, ["sum", "prod", "avg"])
-    | {"bool": ["land", "lor", "lxor"], "V1": ["band", "bor", "bxor"]}
+    | {"bool": ["land", "lor", "lxor", "min", "max"], "V1": ["band", "bor", "bxor"]}
 )
 # Moved, not reduced. ml_dtypes teaches NumPy its names.
 MOVED = []

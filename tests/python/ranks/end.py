@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import reactant_mpi
-from checks import done
+from checks import done, fails
 
 
 def main(how):
@@ -21,6 +21,28 @@ def main(how):
         reactant_mpi.finalize()
         reactant_mpi.finalize()
         done()
+    elif how == "under way":  # all ranks have started them, nobody waits
+        big = np.ones(1 << 18)
+        comm.Iallreduce(big, np.empty_like(big))
+        comm.Isend(big, (comm.rank + 1) % comm.size)
+        comm.Irecv(np.empty_like(big), (comm.rank - 1) % comm.size)
+        prepared.Start()
+        done()
+    elif how == "never joined":
+        open_ = [comm.Irecv(np.empty(4), 0, 9), comm.Isend(np.ones(1 << 18), 0, 8)]
+        if comm.rank == 0:
+            open_ += [comm.Ibarrier(), comm.Iallreduce(np.ones(4), np.empty(4))]
+        done()
+    elif how == "timeout":
+        part = comm.dup()
+        part.set_timeout(300)
+        part.allreduce(1)
+        if comm.rank == 0:
+            request = part.Iallreduce(np.ones(4), np.empty(4))
+            fails(31, ["300 ms", "not arrived: rank 1"], request.Wait)
+            fails(31, "no more calls", part.barrier)
+        comm.barrier()  # other communicators work on
+        print("the end of this rank\n", end="", flush=True)
     elif how == "with":
         with comm:
             comm.barrier()

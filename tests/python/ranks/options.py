@@ -33,7 +33,16 @@ def main():
         max_count=3,
         mpi_dirs=[sys.prefix],
         log=log,
+        call_timeout_ms=60_000,
+        check=True,
+        half="f32",
+        trace=folder,
     )
+    many = np.full(3, 2049.0 if comm.rank else -2048.0, "float16")  # halves of 2049 are 2048: in float32 it counts
+    same(comm.allreduce(np.full(3, 1.0, "float16") * many), halves(comm), "float16 by way of float32")
+    different = comm.rank if comm.size > 1 else 0
+    if comm.size > 1:
+        fails(30, ["sum", "max"], comm.allreduce, 1.0, "max" if different else "sum")
     same(comm.allreduce(np.arange(10)), np.arange(10) * comm.size, "ten elements, three at a time")
     check(lines, "the log function was called")
     check(all(isinstance(text, str) and 1 <= level <= 4 for level, text in lines), f"log lines: {lines[:3]}")

@@ -1,9 +1,10 @@
-"""Communicators from communicators, on the host: as mpi4py's Split and Create_group make them."""
+"""Communicators from communicators, on the host: as mpi4py's Dup, Split, Split_type and Create_group make them; and by device ids."""
 
 import numpy as np
 import reactant_mpi
 from checks import check, done, fails, same
 from mpi4py import MPI
+from reactant_mpi import Request
 
 BIG = 2**31 - 1
 
@@ -102,6 +103,81 @@ def create(ours):
         fails(1, "not in the list", ours.create, [(rank + 1) % n])
 
 
+def duplicates(ours):
+    """Independent of what they are made of, and of each other."""
+    rank, n = ours.rank, ours.size
+    first, second = ours.dup(), ours.Dup()
+    compare(first, MPI.COMM_WORLD, "dup")
+    same(np.unique([ours.id, first.id, second.id]).size, np.int64(3), "three ids")
+    requests = [comm.Isend(np.full(1, k), (rank + 1) % n) for k, comm in enumerate((ours, first, second))]
+    for k, comm in reversed(list(enumerate((ours, first, second)))):
+        same(comm.recv(shape=1, dtype=int), np.full(1, k), "messages stay with their communicator")
+    check(Request.Waitall(requests), "all sent")
+    first.Free()
+    fails(2, "finalize()", first.barrier)
+    compare(second, MPI.COMM_WORLD, "dup, when the other has ended")
+    second.finalize()
+    again, theirs = ours.Split(key=-rank), MPI.COMM_WORLD.Split(key=-rank)
+    compare(again, theirs, "Split with mpi4py's defaults")
+    again.Free()
+    theirs.Free()
+
+
+def by_host(ours):
+    for key in (0, -ours.rank):
+        mine, theirs = ours.split_node(key), MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED, key)
+        compare(mine, theirs, "split_node")
+        check(mine.size == ours.local_size, "all ranks of this host")
+        mine.finalize()
+        theirs.Free()
+
+
+def by_device(ours):
+    """Rank r holds the devices 10 r and 10 r + 1; cliques are made by those that hold the ids."""
+    rank, n = ours.rank, ours.size
+    fails(8, "set_devices", ours.from_devices, [0])
+    fails(1, "twice", ours.set_devices, [5, 5])
+    for wrong in ([1.5], 3, [2**63], None):
+        fails(1, "64-bit integers", ours.set_devices, wrong)
+        fails(1, "64-bit integers", ours.from_devices, wrong)
+    part = ours.dup()
+    if n > 1:
+        fails(30, "7", part.set_devices, [7])
+    part.finalize()
+    ours.set_devices(np.array([10 * rank, 10 * rank + 1]))
+    fails(8, "already", ours.set_devices, [rank])
+    for ids in ([10 * r for r in range(n)], [10 * r + r % 2 for r in reversed(range(n))], [10 * (n - 1) + 1, 0, 1], [10 * rank + 1]):
+        ranks = list(dict.fromkeys(i // 10 for i in ids))
+        if rank not in ranks:
+            fails(1, "", ours.from_devices, ids)
+            continue
+        clique = ours.from_devices(ids)
+        check((clique.rank, clique.size) == (ranks.index(rank), len(ranks)), f"{ids}: rank {clique.rank} of {clique.size}")
+        same(clique.allgather(rank), np.array(ranks), f"{ids}: its ranks in the world")
+        clique.finalize()
+    fails(1, str(10 * n), ours.from_devices, [10 * rank, 10 * n])
+    fails(1, "twice", ours.from_devices, [10 * rank, 10 * rank])
+
+
+def times(ours):
+    part = ours.dup()
+    for wrong in (0.5, None, 2**31):
+        fails(1, "timeout_ms", part.set_timeout, wrong)
+    fails(1, "-1", part.set_timeout, -1)
+    if ours.size > 1:
+        fails(30, "same time", part.set_timeout, 1000 + part.rank)
+    part.set_timeout(60_000)
+    compare(part, MPI.COMM_WORLD, "with a timeout")
+    with part.prepare_barrier() as barrier:
+        barrier()
+        barrier.Start()
+        barrier.Wait()
+    part.set_timeout(0)
+    compare(part, MPI.COMM_WORLD, "without it again")
+    part.finalize()
+    fails(10, "ulfm", ours.shrink)
+
+
 def main():
     ours = reactant_mpi.initialize(MPI.COMM_WORLD)
     for color, key in ((1.5, 0), ("red", 0), (None, 0), (0, None), (2**31, 0), (0, -(2**31) - 1)):
@@ -114,6 +190,10 @@ def main():
     theirs.Free()
     parts_of_parts(ours)
     create(ours)
+    duplicates(ours)
+    by_host(ours)
+    by_device(ours)
+    times(ours)
     compare(ours, MPI.COMM_WORLD, "the parent, after all")
     done()
 
