@@ -1,4 +1,5 @@
-"""Time of an 8-byte allreduce from Python at one rank, in turn with mpi4py's on the same MPI. Run by run.py under tests/launch.
+"""Time of an 8-byte allreduce from Python at one rank, in turn with mpi4py's on the same MPI: blocking, started and waited for, and
+prepared (persistent, where this MPI has that). Run by run.py under tests/launch.
 
 Prints lines `way minimum median`, in nanoseconds per call, from many short windows.
 """
@@ -22,6 +23,18 @@ def window(call, *arguments):
     return (time.perf_counter_ns() - begin) / CALLS
 
 
+def started(call, *arguments):
+    return lambda: call(*arguments).Wait()
+
+
+def persistent(request):
+    def start_and_wait():
+        request.Start()
+        request.Wait()
+
+    return start_and_wait
+
+
 def main():
     world = mpi4py.MPI.COMM_WORLD
     comm = reactant_mpi.initialize(world)
@@ -33,7 +46,12 @@ def main():
         "Allreduce": (comm.Allreduce, send, recv),
         "prepared": (prepared,),
         "allreduce": (comm.allreduce, send),
+        "mpi4py.started": (started(world.Iallreduce, send, recv),),
+        "started": (started(comm.Iallreduce, send, recv),),
+        "prepared.started": (persistent(prepared),),
     }
+    if mpi4py.MPI.Get_version() >= (4, 0):
+        ways["mpi4py.persistent"] = (persistent(world.Allreduce_init(send, recv)),)
     times = {way: [] for way in ways}
     gc.disable()
     for k in range(-3, WINDOWS):

@@ -97,7 +97,7 @@ def mode_figures(mpi):
 
 
 def python_figures(mpi):
-    names = [f"py.{way}.8B.1rank.{mpi}" for way in ("Allreduce", "allreduce", "prepared", "mpi4py")]
+    names = [f"py.{way}.8B.1rank.{mpi}" for way in ("Allreduce", "allreduce", "prepared", "mpi4py", "Iallreduce", "start")]
     if not wanted(*names):
         return
     c, t = overhead(mpi, 1), launch(mpi, 1, sys.executable, os.path.join(HERE, "python_calls.py"))
@@ -109,6 +109,10 @@ def python_figures(mpi):
     figure(f"py.prepared.8B.1rank.{mpi}.extra", (t["prepared"][0] - ours) / 1e3, "us")
     figure(f"py.mpi4py.8B.1rank.{mpi}.extra", (t["mpi4py"][0] - bare) / 1e3, "us")
     figure(f"py.prepared.8B.1rank.{mpi}.vs_mpi4py", (t["prepared"][0] - ours) / (t["mpi4py"][0] - bare), "x", 1.0)
+    figure(f"py.Iallreduce.8B.1rank.{mpi}.vs_mpi4py", t["started"][0] / t["mpi4py.started"][0], "x")
+    if "mpi4py.persistent" in t:
+        figure(f"py.start.8B.1rank.{mpi}.vs_mpi4py", t["prepared.started"][0] / t["mpi4py.persistent"][0], "x")
+    figure(f"py.start.8B.1rank.{mpi}.vs_Iallreduce", t["prepared.started"][0] / t["mpi4py.started"][0], "x")
 
 
 def load_figures():

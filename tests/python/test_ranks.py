@@ -87,8 +87,7 @@ def test_good_end_without_launcher(mpi, how):
 def test_end_with_calls_that_nobody_joins(mpi):
     """They are given some time, and then up."""
     output = launch_ok(mpi, 2, "end", "never joined", seconds=30).stdout
-    assert "4 started calls are not done when everything ends" in output
-    assert "2 started calls are not done when everything ends" in output
+    assert output.count("started calls are not done when everything ends") == 2, output
 
 
 def test_end_after_a_timeout(mpi):
