@@ -50,8 +50,9 @@ def main():
         "started": (started(comm.Iallreduce, send, recv),),
         "prepared.started": (persistent(prepared),),
     }
-    if mpi4py.MPI.Get_version() >= (4, 0):
-        ways["mpi4py.persistent"] = (persistent(world.Allreduce_init(send, recv)),)
+    theirs = world.Allreduce_init(send, recv) if mpi4py.MPI.Get_version() >= (4, 0) else None
+    if theirs:
+        ways["mpi4py.persistent"] = (persistent(theirs),)
     times = {way: [] for way in ways}
     gc.disable()
     for k in range(-3, WINDOWS):
@@ -64,6 +65,8 @@ def main():
         for way, ns in times.items():
             print(way, f"{min(ns):.1f} {statistics.median(ns):.1f}")
     prepared.free()
+    if theirs:
+        theirs.Free()
     comm.finalize()
 
 

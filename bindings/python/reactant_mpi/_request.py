@@ -50,7 +50,7 @@ class Request:
 
         Errors: 2 the communicator has ended, 7 done before, or freed, 8 prepared and not started, 9, 20, and those of the call.
         """
-        code = functions.wait(self._request, checked(status))
+        code = functions.wait(self._request, None if status is None else checked(status))
         if code:
             self._failed(code)
         self._done()
