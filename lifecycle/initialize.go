@@ -153,7 +153,7 @@ func (s *session) duplicate() (err *cerr.Error) {
 	if s.user, err = s.lib.Dup(s.host, s.options.TimeoutMS); err != nil {
 		return noMore(err)
 	}
-	if s.control, err = s.lib.Twin(s.user, s.options.TimeoutMS); err != nil {
+	if s.control, err = s.lib.Dup(s.user, s.options.TimeoutMS); err != nil {
 		return s.undo(noMore(err))
 	}
 	return nil

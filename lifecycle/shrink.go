@@ -48,6 +48,9 @@ func Shrink(word unsafe.Pointer) (handle.Comm, *cerr.Error) {
 	}
 	s := parent.child(ranks)
 	s.user = user
+	if s.control, err = parent.lib.Dup(user, parent.options.TimeoutMS); err != nil {
+		return none, s.undo(err)
+	}
 	made, err := s.complete(0, &steps)
 	if err == nil {
 		process.Lock()

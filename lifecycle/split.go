@@ -91,10 +91,15 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 // splitInto makes the child of this rank's colour, if it has one, and gives its number. One colour may fail and another not: all learn it.
 func (s *session) splitInto(child *session, color, key int, steps *timings) (id int, err *cerr.Error) {
 	member := false
-	if child.user, member, err = s.lib.Split(s.user, color, key); err != nil {
-		err = noMore(err)
-	} else if member {
-		id, err = child.pair(0)
+	// Both from the parent, which lives on: after a failure Open MPI must not lose what it was to split.
+	for _, made := range []*uint64{&child.user, &child.control} {
+		if *made, member, err = s.lib.Split(s.user, color, key); err != nil {
+			err = noMore(err)
+			break
+		}
+	}
+	if err == nil && member {
+		id, err = child.propose(0)
 	}
 	steps.mark("communicators")
 	start := nccl.Start{Color: color, Key: key}
@@ -203,9 +208,11 @@ func (s *session) create(ranks []int, list uint64) (handle.Comm, *cerr.Error) {
 	if err := s.notIn(s.lib.Meet(s.control, s.rank, ranks, tag, s.options.TimeoutMS)); err != nil {
 		return none, err
 	}
-	var err *cerr.Error
-	if child.user, err = s.lib.CreateGroup(s.control, ranks, tag); err != nil {
-		return none, noMore(err)
+	for _, made := range []*uint64{&child.user, &child.control} {
+		var err *cerr.Error
+		if *made, err = s.lib.CreateGroup(s.control, ranks, tag); err != nil {
+			return none, child.undo(noMore(err))
+		}
 	}
 	return child.complete(list, &steps)
 }
@@ -232,17 +239,9 @@ func (s *session) child(ranks []int) *session {
 	return c
 }
 
-// pair makes the second MPI communicator of a child whose first is there, and gives the number that all members try first.
-func (s *session) pair(list uint64) (propose int, err *cerr.Error) {
-	if s.control, err = s.lib.Twin(s.user, s.options.TimeoutMS); err != nil {
-		return 0, noMore(err)
-	}
-	return s.propose(list)
-}
-
 // complete makes all that is left of a child whose members know nothing of other parts.
 func (s *session) complete(list uint64, steps *timings) (handle.Comm, *cerr.Error) {
-	id, err := s.pair(list)
+	id, err := s.propose(list)
 	steps.mark("communicators")
 	if err == nil {
 		id, err = s.finish(nccl.Start{}, id, steps)

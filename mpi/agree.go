@@ -9,6 +9,7 @@ static int (*notice_function(void))(void *) { return rmpi_noticed; }
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"reactantmpi/internal/cerr"
@@ -165,34 +166,29 @@ func (l *Library) Split(comm uint64, color, key int) (out uint64, ok bool, err *
 	return uint64(word), true, nil
 }
 
-// Twin makes a second communicator of the ranks of one of ours, all of which have just made the first together.
-func (l *Library) Twin(comm uint64, timeoutMS int64) (uint64, *cerr.Error) {
-	if l.handles.world == nil {
-		return l.Dup(comm, timeoutMS)
-	}
-	// Open MPI's MPI_Comm_idup frees what is not its own when there are no more communicators; its other functions just say so.
-	var word C.uint64_t
-	if rc := C.do_comm_dup(l.c, C.uint64_t(comm), &word); rc != 0 {
-		return 0, l.Error("MPI_Comm_dup", rc)
-	}
-	if rc := C.do_errors_return(l.c, word); rc != 0 {
-		return 0, l.Error("MPI_Comm_set_errhandler", rc)
-	}
-	return uint64(word), nil
-}
-
-// Room proves that there is room for one more communicator here, where MPI_Comm_idup does not survive that there is none (see Twin).
-func (l *Library) Room() *cerr.Error {
-	if l.handles.world == nil {
+// Room proves that Open MPI has room for the two communicators of one of ours: where there are no more its MPI_Comm_idup frees what is not
+// its own, and a failed call leaves messages under way on the communicator that it was to copy. Others just say so.
+func (l *Library) Room() (err *cerr.Error) {
+	if !strings.HasPrefix(l.implementation, "Open MPI") {
 		return nil
 	}
-	var word C.uint64_t
-	var rc C.int
-	l.quietly(l.predefined(), func() { rc = C.do_comm_dup(l.c, C.uint64_t(l.c.constant[C.RMPI_K_COMM_SELF]), &word) })
-	if rc != 0 {
-		return l.Error("MPI_Comm_dup", rc)
+	var made [2]uint64
+	l.quietly(l.predefined(), func() {
+		for i := range made {
+			if made[i], _, err = l.Split(uint64(l.c.constant[C.RMPI_K_COMM_SELF]), 0, 0); err != nil {
+				return
+			}
+		}
+	})
+	for _, comm := range made {
+		if comm == 0 {
+			continue
+		}
+		if e := l.Free(comm); err == nil {
+			err = e
+		}
 	}
-	return l.Free(uint64(word))
+	return err
 }
 
 // CreateGroup makes a communicator of the listed ranks, in the order of the list; called by them only.

@@ -112,7 +112,6 @@ struct rmpi_control {
     /* small messages that say where a rank is; recv after iprobe */
     int (*isend_bytes)(const struct rmpi_mpi *, uint64_t comm, const void *data, int bytes, int dest, int tag, void *request);
     int (*recv_bytes)(const struct rmpi_mpi *, uint64_t comm, void *data, int bytes, int tag); /* from any */
-    int (*comm_dup)(const struct rmpi_mpi *, uint64_t comm, uint64_t *out); /* blocking */
     /* color < 0: no part of any, and *out is COMM_NULL */
     int (*comm_split)(const struct rmpi_mpi *, uint64_t comm, int color, int key, uint64_t *out);
     int (*comm_create_group)(const struct rmpi_mpi *, uint64_t comm, int n, const int *ranks, int tag, uint64_t *out);

@@ -63,7 +63,6 @@ static inline int do_recv_empty(const struct rmpi_mpi *m, uint64_t c, int source
 {
     return m->control->recv_empty(m, c, source, tag);
 }
-static inline int do_comm_dup(const struct rmpi_mpi *m, uint64_t c, uint64_t *out) { return m->control->comm_dup(m, c, out); }
 static inline int do_comm_split(const struct rmpi_mpi *m, uint64_t c, int color, int key, uint64_t *out)
 {
     return m->control->comm_split(m, c, color, key, out);
