@@ -4,7 +4,8 @@
  *   killed            it is killed while the others wait in a barrier; killed-messages: rank 0 in a receive
  *   stopped           it is stopped, and must not count as dead
  *   shrink            (from 3 ranks, ULFM) it is killed; rank 0 notices, the last rank waits for a message of a rank that lives; the ranks
- *                     that live go on together
+ *                     that live go on together; shrink late: the last one does not come
+ *   unable            (2 ranks) shrink where MPI cannot
  */
 #ifndef DEADLINES_PEERS_H
 #define DEADLINES_PEERS_H
@@ -60,17 +61,26 @@ static int stopped(void)
     return end();
 }
 
-static int shrink(void)
+static int shrink(int late)
 {
     begin_to_die(0);
     NEED(size > 2, "run me at 3 ranks");
     int64_t x = 10 + rank, sum = 0, want = 0;
     const double began = now_ms();
-    if (rank == size - 1 && rank != 0)
+    if (late && rank == size - 1) { /* the others must not wait for it for ever */
+        nap_ms(3000);
+        _exit(0);
+    }
+    if (rank == size - 1)
         must_fail(REACTANT_MPI_ERR_PEER, "reactant_mpi_recv", reactant_mpi_recv(&sum, 1, I64, 0, 11, comm, NULL), began);
     else
         contains(must_fail(REACTANT_MPI_ERR_PEER, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began), "rank %d", MISSING);
     reactant_mpi_comm *rest = NULL, *again = NULL;
+    if (late) {
+        FAILS(REACTANT_MPI_ERR_TIMEOUT, "comm_shrink", reactant_mpi_comm_shrink(comm, &rest));
+        CHECK(!rest && now_ms() - began < HANG_MS, "");
+        return end();
+    }
     OK(reactant_mpi_comm_shrink(comm, &rest));
     NEED(rest, "%s", reactant_mpi_last_error());
     CHECK(reactant_mpi_size(rest) == size - 1, "%d", reactant_mpi_size(rest));
@@ -84,6 +94,20 @@ static int shrink(void)
     FAILS(REACTANT_MPI_ERR_PEER, "takes no more calls", reactant_mpi_barrier(comm));
     CHECK(now_ms() - began < HANG_MS, "%.0f ms", now_ms() - began);
     return end();
+}
+
+static int unable(void)
+{
+    begin();
+    reactant_mpi_comm *rest = comm;
+    FAILS(REACTANT_MPI_ERR_ARGUMENT, "comm_shrink", reactant_mpi_comm_shrink(comm, NULL));
+    FAILS(REACTANT_MPI_ERR_COMM, "comm_shrink", reactant_mpi_comm_shrink(NULL, &rest));
+    CHECK(!rest, "");
+    FAILS(REACTANT_MPI_ERR_UNSUPPORTED, "--with-ft ulfm", reactant_mpi_comm_shrink(comm, &rest));
+    ALIVE(comm);
+    int r = rank;
+    OK(reactant_mpi_finalize(NULL));
+    return check_done(r);
 }
 
 #endif
