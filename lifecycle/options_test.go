@@ -32,8 +32,9 @@ func TestResolve(t *testing.T) {
 				Device: -1, Client: chooseClient, Preallocate: -1}},
 		{name: "devices by environment", given: Unset, env: map[string]string{"REACTANT_MPI_DEVICE": "3", "REACTANT_MPI_CLIENT": "pjrt",
 			"REACTANT_MPI_PREALLOCATE": "off", "REACTANT_MPI_MEMORY_FRACTION": "0.5", "REACTANT_MPI_LIBNCCL": "/n", "REACTANT_MPI_LIBXLA": "/x",
-			"REACTANT_MPI_NCCL_NONBLOCKING": "on"},
+			"REACTANT_MPI_NCCL_NONBLOCKING": "on", "REACTANT_MPI_CALL_TIMEOUT_MS": "1500"},
 			want: with(func(o *Options) {
+				o.CallTimeoutMS = 1500
 				o.Device, o.Client, o.Preallocate, o.MemFraction, o.NonBlocking, o.LibNCCL, o.LibXLA = 3, int(client.PJRT), 0, 0.5, 1, "/n", "/x"
 			})},
 		{name: "modes by environment", given: Unset, env: map[string]string{"REACTANT_MPI_CHECK": "1", "REACTANT_MPI_HALF": "f32",
@@ -56,6 +57,7 @@ func TestResolve(t *testing.T) {
 		{name: "unknown number", given: given(func(o *Options) { o.GPU = 7 }), want: defaults, local: "option gpu is 7"},
 		{name: "not a number", given: Unset, env: map[string]string{"REACTANT_MPI_TIMEOUT_MS": "soon"}, want: defaults, local: "REACTANT_MPI_TIMEOUT_MS=soon"},
 		{name: "negative", given: given(func(o *Options) { o.TimeoutMS = -5 }), want: defaults, local: "option timeout_ms is -5"},
+		{name: "negative time of calls", given: given(func(o *Options) { o.CallTimeoutMS = -2 }), want: defaults, local: "option call_timeout_ms is -2"},
 		{name: "count too large", given: given(func(o *Options) { o.MaxCount = 1 << 31 }), want: defaults, local: "max_count"},
 		{name: "count of all bits", given: given(func(o *Options) { o.MaxCount = 1<<64 - 1 }), want: defaults, local: "max_count"},
 		{name: "count zero in the environment", given: Unset, env: map[string]string{"REACTANT_MPI_MAX_COUNT": "0"}, want: defaults, local: "REACTANT_MPI_MAX_COUNT=0"},
