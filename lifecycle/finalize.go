@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"unsafe"
 
 	"reactantmpi/internal/cerr"
@@ -67,7 +68,7 @@ func lookForStragglers() {
 	defer process.Unlock()
 	for id := 1; id < handle.Next(); id++ {
 		c := handle.ByID(id)
-		if s := sessionOf(c); c.State() == handle.Live && c.OutOfStep() && s != nil && !s.shrunk {
+		if s := sessionOf(c); c.State() == handle.Live && s != nil && !s.shrunk && (c.OutOfStep() || s.company.Broken()) {
 			process.outOfStep = true
 		}
 	}
@@ -145,15 +146,26 @@ func release(c handle.Comm, all bool) (s *session, over bool, err *cerr.Error) {
 // step here, or in another one, so that MPI will not end in order anyway. What its calls know of the ranks stays too: one of another thread may
 // still be under way.
 func (s *session) stays(c handle.Comm, all bool) bool {
-	process.Lock()
-	defer process.Unlock()
-	if !c.OutOfStep() {
-		return all && process.outOfStep
+	if code, text := c.FirstError(); c.OutOfStep() {
+		s.leave(c, fmt.Sprintf(" after code %d: %s", code, text))
+		return true
 	}
+	process.Lock()
+	leaves := all && process.outOfStep
+	process.Unlock()
+	if !leaves && s.company.Pointer() != nil && !s.lost.Load() && !s.lib.BarrierUnless(s.control, s.company.Broken) {
+		s.leave(c, ": another rank has given up a call there, or its process has ended")
+		return true
+	}
+	return leaves
+}
+
+// leave notes, and says, that a communicator is not freed.
+func (s *session) leave(c handle.Comm, why string) {
+	process.Lock()
 	process.outOfStep = process.outOfStep || !s.shrunk
-	code, text := c.FirstError()
-	cerr.Log(cerr.Warn, "communicator %d ends without MPI_Comm_free, since its ranks are out of step after code %d: %s", c.ID(), code, text)
-	return true
+	process.Unlock()
+	cerr.Log(cerr.Warn, "communicator %d ends without MPI_Comm_free, since its ranks are out of step%s", c.ID(), why)
 }
 
 // AbortWorld ends the job through the bound library's world.

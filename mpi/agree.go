@@ -46,6 +46,28 @@ func (l *Library) Barrier(comm uint64, timeoutMS int64) *cerr.Error {
 	return nil
 }
 
+// BarrierUnless returns when every rank has called (true), or when something else has become true that ends the wait. Failures of MPI
+// end it too: what comes after the barrier meets them again.
+func (l *Library) BarrierUnless(comm uint64, ended func() bool) bool {
+	p := newPending(0)
+	if rc := C.do_ibarrier(l.c, C.uint64_t(comm), p.request); rc != 0 {
+		p.free()
+		return true
+	}
+	for {
+		var rc C.int
+		switch C.rmpi_wait(l.c, p.request, 20, &rc) {
+		case 1:
+			if ended() {
+				return false // MPI may still write to it
+			}
+		default:
+			p.free()
+			return true
+		}
+	}
+}
+
 // failed frees the memory of an operation that has ended with an error; after a timeout MPI may still write to it.
 func (p pending) failed(err *cerr.Error) *cerr.Error {
 	if err.Code != cerr.Timeout {

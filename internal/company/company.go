@@ -33,6 +33,9 @@ func (c Company) Pointer() unsafe.Pointer { return unsafe.Pointer(c.c) }
 // Free it, when no call can look any more.
 func (c Company) Free() { C.rmpi_company_free(c.c) }
 
+// Broken tells whether another rank of this node has given up a call, or its process has ended.
+func (c Company) Broken() bool { return C.rmpi_company_broken(c.c) != 0 }
+
 // Make the board of a node in shared memory; false where that cannot be.
 func Make(nonce uint64, slots int) bool {
 	return C.rmpi_board_make(C.uint64_t(nonce), C.int(slots)) != 0

@@ -80,6 +80,9 @@ enum rmpi_process rmpi_process_of(const struct rmpi_company *, const struct rmpi
 /* The cheap half of it: whether there is no process of that number at all. */
 int rmpi_process_vanished(const struct rmpi_company *, const struct rmpi_slot *);
 
+/* Whether another rank on the board has given up a call, or its process has ended: what is left to do together will not be done. */
+int rmpi_company_broken(const struct rmpi_company *);
+
 #pragma GCC visibility pop
 
 #endif

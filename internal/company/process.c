@@ -59,6 +59,17 @@ int rmpi_process_vanished(const struct rmpi_company *c, const struct rmpi_slot *
     return in_sight(c, slot) && kill((pid_t)slot->pid, 0) != 0 && errno == ESRCH;
 }
 
+int rmpi_company_broken(const struct rmpi_company *c)
+{
+    for (int r = 0; c && r < c->size; r++) {
+        const struct rmpi_slot *slot = c->member[r].slot;
+        if (r != c->rank && slot &&
+            (__atomic_load_n(&slot->at.now, __ATOMIC_ACQUIRE) & RMPI_NOW_GAVE_UP || rmpi_process_of(c, slot) == RMPI_GONE))
+            return 1;
+    }
+    return 0;
+}
+
 enum rmpi_process rmpi_process_of(const struct rmpi_company *c, const struct rmpi_slot *slot)
 {
     struct stat_line line;

@@ -8,6 +8,7 @@
  *   other-comm       it waits on another communicator
  *   hosts            the same, each rank with a host name of its own
  *   elsewhere-busy   the same, and it waits for something else on the same communicator
+ *   finalizes        it ends everything in order, and must not wait for the others either
  *   silent           it does not send what rank 0 receives
  *   started          the others wait for a call that they have started
  *   wait-for         it comes late, and the others wait a while, and again; without a timeout, and (second argument) with one
@@ -27,6 +28,8 @@ int main(int argc, char **argv)
         return sleeps(argc > 2);
     if (!strcmp(what, "hosts"))
         return hosts();
+    if (!strcmp(what, "finalizes"))
+        return finalizes();
     if (!strcmp(what, "other-call"))
         return other_call();
     if (!strcmp(what, "other-comm"))

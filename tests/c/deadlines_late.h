@@ -28,6 +28,26 @@ static int sleeps(int elsewhere)
     return end();
 }
 
+/* A rank that ends in order must not wait for the others, which will not. */
+static int finalizes(void)
+{
+    begin();
+    OK(reactant_mpi_comm_set_timeout(comm, LIMIT_MS));
+    warm_up();
+    ALIVE(other);
+    if (rank == MISSING) {
+        const double began = now_ms();
+        int r = rank;
+        OK(reactant_mpi_finalize(NULL));
+        CHECK(now_ms() - began < HANG_MS, "%.0f ms in finalize", now_ms() - began);
+        return check_done(r);
+    }
+    const double began = now_ms();
+    const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
+    contains(text, "not arrived: rank %d on %s (pid %lld; last seen after", MISSING, host, (long long)pids[MISSING]);
+    return end();
+}
+
 static int hosts(void)
 {
     be_a_host();

@@ -8,7 +8,7 @@ from harness import FULL, WHEELS, launch, program, told
 AROUND = ["sh", "-c", 'trap "" USR1; "$@"; echo "ended with $?"', "sh"]
 KILLED = 128 + 9
 
-LATE = ["sleeps", "sleeps elsewhere", "elsewhere-busy", "hosts", "other-call", "other-comm", "silent", "started"]
+LATE = ["sleeps", "finalizes", "sleeps elsewhere", "elsewhere-busy", "hosts", "other-call", "other-comm", "silent", "started"]
 WELL = ["wait-for", "wait-for timeout", "agreement", "by-option", "unable"]
 PEERS = ["killed", "killed-messages", "stopped"]
 # What runs always; with REACTANT_MPI_TEST_FULL=1 everything on every MPI at 2 to 4 ranks.
