@@ -16,6 +16,17 @@ import (
 	"reactantmpi/internal/dl"
 )
 
+// System is what the finder asks of the machine: more than other finders do.
+type System interface {
+	dl.System
+	// OpenDeep is OpenLocal for a library that must find its own dependencies' symbols before those of the process.
+	OpenDeep(path string) (dl.Library, error)
+	// Defines tells whether a file, given with its folder, defines a symbol, without loading it.
+	Defines(path, symbol string) bool
+	// IsDir tells whether there is a folder.
+	IsDir(path string) bool
+}
+
 // Wish is what the caller asked for: a library (path or name) and folders to search, both may be empty.
 type Wish struct {
 	Library string
@@ -56,7 +67,7 @@ var (
 
 // finder collects what was tried, so that a failure can tell all of it.
 type finder struct {
-	sys   dl.System
+	sys   System
 	tried []string
 }
 
@@ -66,7 +77,7 @@ func (f *finder) note(format string, args ...any) {
 
 // Find chooses the MPI of this process: one that is already in it (an initialised one before all, since the host's handles are
 // its), the one asked for, then hints, the launcher's own, the folders asked for, and default names.
-func Find(sys dl.System, wish Wish) (*Found, *cerr.Error) {
+func Find(sys System, wish Wish) (*Found, *cerr.Error) {
 	f := &finder{sys: sys}
 	inside, err := f.inProcess(wish)
 	if err != nil || inside != nil {

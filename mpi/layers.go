@@ -46,7 +46,7 @@ func translatedFamily(lib dl.Library) (Family, *cerr.Error) {
 }
 
 // layerAt tells which layer a file is without loading it; "" if none. Files that are called as only MPIs are do not need the look.
-func layerAt(sys dl.System, path string) string {
+func layerAt(sys System, path string) string {
 	base := filepath.Base(sys.RealPath(path))
 	for _, layer := range []struct{ name, start, mark string }{
 		{"MPItrampoline", "libmpitrampoline", "mpitrampoline_version_major"},

@@ -36,8 +36,6 @@ type System interface {
 	Getenv(name string) string
 	// Exists tells whether a file can be read.
 	Exists(path string) bool
-	// IsDir tells whether there is a folder.
-	IsDir(path string) bool
 	// RealPath resolves links; the path itself if it cannot.
 	RealPath(path string) string
 	// Loaded lists the files of the libraries in the process.
@@ -50,10 +48,6 @@ type System interface {
 	Open(path string) (Library, error)
 	// OpenLocal loads a library for good and keeps its symbols to itself.
 	OpenLocal(path string) (Library, error)
-	// OpenDeep is OpenLocal for a library that must find its own dependencies' symbols before those of the process.
-	OpenDeep(path string) (Library, error)
-	// Defines tells whether a file, given with its folder, defines a symbol, without loading it.
-	Defines(path, symbol string) bool
 	// Ancestors are the executables of the parent, its parent, and so on, as far as they can be read.
 	Ancestors() []string
 }
@@ -107,7 +101,7 @@ func (Host) Open(path string) (Library, error) { return openWhole(path, C.RMPI_D
 // OpenLocal loads with RTLD_NOW, RTLD_LOCAL and RTLD_NODELETE: who comes later must not find these symbols by accident.
 func (Host) OpenLocal(path string) (Library, error) { return openWhole(path, C.RMPI_DL_LOCAL) }
 
-// OpenDeep adds RTLD_DEEPBIND.
+// OpenDeep adds RTLD_DEEPBIND to OpenLocal: the library finds its own dependencies' symbols before those of the process.
 func (Host) OpenDeep(path string) (Library, error) { return openWhole(path, C.RMPI_DL_DEEP) }
 
 func openWhole(path string, how C.int) (Library, error) {

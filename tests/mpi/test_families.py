@@ -12,7 +12,8 @@ from layers import CASES, INTERFACE, MUK, TRAMPOLINE, WRAPPER, through, under
 
 NO_MPI, MPI_ABI, OPTION = 40, 41, 11
 # Who initialises MPI: this library (own), or a host that hands its communicator over. MPIwrapper is no library for hosts.
-OWN_BY_DEFAULT = ("wrapper", "muk", "interface")
+BY_DEFAULT = [("wrapper", mpi, "own") for mpi in ("mpich", "openmpi")] + [("trampoline", mpi, "host") for mpi in ("mpich", "openmpi")]
+BY_DEFAULT += [("muk", "openmpi", "own"), ("interface", "mpich", "own"), ("OMPI_MPICH", "mpich", "host"), ("MPICH_OMPI", "openmpi", "host")]
 RUNS = [(layer, mpi, who) for layer, mpi in CASES for who in ("own", "host") if (layer, who) != ("wrapper", "host")]
 
 
@@ -30,7 +31,7 @@ def described(found):
 # ---- layers that work ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layer, mpi, who", [r for r in RUNS if FULL or (r[2] == "own") == (r[0] in OWN_BY_DEFAULT)])
+@pytest.mark.parametrize("layer, mpi, who", RUNS if FULL else BY_DEFAULT)
 def test_every_kind_of_call(layer, mpi, who):
     env, linked, world = through(layer, mpi)
     if who == "host":
