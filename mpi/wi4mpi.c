@@ -1,5 +1,7 @@
-/* WI4MPI (up to 4.0.1 at least) hands an uninitialised address on as the receive buffer of MPI_Reduce_scatter_block. One MPI_Reduce per block
- * takes its place. Handles pass through as words, whatever the ABI: an int is read from the low half. */
+/*
+ * WI4MPI (up to 4.0.1 at least) hands an uninitialised address on as the receive buffer of MPI_Reduce_scatter_block. One
+ * MPI_Reduce per block takes its place. Handles pass through as words, whatever the ABI: an int is read from the low half.
+ */
 #include "mpi/mpi.h"
 
 static const struct rmpi_mpi *bound;

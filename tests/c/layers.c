@@ -1,10 +1,10 @@
 /*
- * One call of every kind, through whatever the environment says stands between this library and the MPI: handles, constants, status, callbacks
- * and requests all have to be translated. Short, where collectives.c is thorough.
+ * One call of every kind, through whatever the environment says stands between this library and the MPI: handles, constants,
+ * status, callbacks and requests all have to be translated. Short, where collectives.c is thorough.
  *
  *   layers                    this library initialises MPI
- *   layers LIBRARY WORLD      the host initialises the layer LIBRARY and hands a communicator of its own over. WORLD is the value of
- *                             MPI_COMM_WORLD there: a number, &name (the address of that object) or *name (the word in that variable)
+ *   layers LIBRARY WORLD      the host initialises the layer LIBRARY and hands a communicator of its own over. WORLD is the value
+ *                             of MPI_COMM_WORLD there: a number, &name (the address of that object) or *name (the word in it)
  */
 #include "check.h"
 #include "types.h"
@@ -40,7 +40,8 @@ static void in_place(void)
     int32_t x[3] = {rank + 1, 2 * rank, -rank};
     int32_t blocks[8] = {0}, parts[8];
     OK(reactant_mpi_allreduce(REACTANT_MPI_IN_PLACE, x, 3, REACTANT_MPI_INT32, REACTANT_MPI_SUM, comm));
-    CHECK(x[0] == size * (size + 1) / 2 && x[1] == size * (size - 1) && x[2] == -size * (size - 1) / 2, "%d %d %d", x[0], x[1], x[2]);
+    CHECK(x[0] == size * (size + 1) / 2 && x[1] == size * (size - 1) && x[2] == -size * (size - 1) / 2, "%d %d %d", x[0], x[1],
+          x[2]);
     blocks[rank] = 7 * rank;
     OK(reactant_mpi_allgather(REACTANT_MPI_IN_PLACE, blocks, 1, REACTANT_MPI_INT32, comm));
     for (int r = 0; r < size; r++)
@@ -49,8 +50,8 @@ static void in_place(void)
         int32_t result = -1;
         for (int r = 0; r < size; r++)
             parts[r] = 10 * r + rank;
-        OK(reactant_mpi_reduce_scatter(turn ? REACTANT_MPI_IN_PLACE : parts, turn ? parts : &result, 1, REACTANT_MPI_INT32, REACTANT_MPI_SUM,
-                                       comm));
+        OK(reactant_mpi_reduce_scatter(turn ? REACTANT_MPI_IN_PLACE : parts, turn ? parts : &result, 1, REACTANT_MPI_INT32,
+                                       REACTANT_MPI_SUM, comm));
         result = turn ? parts[0] : result;
         CHECK(result == 10 * rank * size + size * (size - 1) / 2, "%d", result);
     }
@@ -73,8 +74,10 @@ static void messages(void)
     int32_t mine[3] = {rank, 1, 2}, got[8] = {0};
     reactant_mpi_status s = {0};
     reactant_mpi_request *two[2];
-    OK(reactant_mpi_sendrecv(mine, 3, next, 5, got, 8, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, REACTANT_MPI_INT32, comm, &s));
-    CHECK(s.source == last && s.tag == 5 && s.bytes == 12 && got[0] == last, "source %d tag %d bytes %zu", s.source, s.tag, s.bytes);
+    OK(reactant_mpi_sendrecv(mine, 3, next, 5, got, 8, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, REACTANT_MPI_INT32, comm,
+                             &s));
+    CHECK(s.source == last && s.tag == 5 && s.bytes == 12 && got[0] == last, "source %d tag %d bytes %zu", s.source, s.tag,
+          s.bytes);
     OK(reactant_mpi_recv(got, 1, REACTANT_MPI_INT32, REACTANT_MPI_PROC_NULL, 5, comm, &s));
     CHECK(s.source == REACTANT_MPI_PROC_NULL && s.bytes == 0, "source %d bytes %zu", s.source, s.bytes);
     OK(reactant_mpi_send(mine, 1, REACTANT_MPI_INT32, REACTANT_MPI_PROC_NULL, 5, comm));
@@ -83,8 +86,8 @@ static void messages(void)
         OK(reactant_mpi_irecv(got, 8, REACTANT_MPI_INT32, REACTANT_MPI_ANY_SOURCE, turn, comm, &two[0]));
         OK(reactant_mpi_isend(mine, 2, REACTANT_MPI_INT32, next, turn, comm, &two[1]));
         OK(reactant_mpi_waitall(2, two, both));
-        CHECK(both[0].source == last && both[0].tag == turn && both[0].bytes == 8, "source %d tag %d bytes %zu", both[0].source, both[0].tag,
-              both[0].bytes);
+        CHECK(both[0].source == last && both[0].tag == turn && both[0].bytes == 8, "source %d tag %d bytes %zu", both[0].source,
+              both[0].tag, both[0].bytes);
     }
 }
 

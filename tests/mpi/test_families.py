@@ -12,8 +12,16 @@ from layers import CASES, INTERFACE, MUK, TRAMPOLINE, WRAPPER, through, under
 
 NO_MPI, MPI_ABI, OPTION = 40, 41, 11
 # Who initialises MPI: this library (own), or a host that hands its communicator over. MPIwrapper is no library for hosts.
-BY_DEFAULT = [("wrapper", mpi, "own") for mpi in ("mpich", "openmpi")] + [("trampoline", mpi, "host") for mpi in ("mpich", "openmpi")]
-BY_DEFAULT += [("muk", "openmpi", "own"), ("interface", "mpich", "own"), ("OMPI_MPICH", "mpich", "host"), ("MPICH_OMPI", "openmpi", "host")]
+BY_DEFAULT = [
+    ("wrapper", "mpich", "own"),
+    ("wrapper", "openmpi", "own"),
+    ("trampoline", "mpich", "host"),
+    ("trampoline", "openmpi", "host"),
+    ("muk", "openmpi", "own"),
+    ("interface", "mpich", "own"),
+    ("OMPI_MPICH", "mpich", "host"),
+    ("MPICH_OMPI", "openmpi", "host"),
+]
 RUNS = [(layer, mpi, who) for layer, mpi in CASES for who in ("own", "host") if (layer, who) != ("wrapper", "host")]
 
 

@@ -1,6 +1,6 @@
 /*
- * Constants of the ABIs between which the doubles translate, written down from the headers of the originals and apart from the tables of
- * the library under test.
+ * Constants of the ABIs between which the doubles translate, written down from the headers of the originals and apart from the
+ * tables of the library under test.
  *
  *   HANDLE(kind, name, MPICH ABI, Open MPI symbol, Mukautuva, WI4MPI)
  *   NUMBER(name, MPICH ABI, Open MPI, Mukautuva, WI4MPI)

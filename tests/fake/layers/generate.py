@@ -2,8 +2,9 @@
 
     generate.py functions.inc FOLDER
 
-names.h lists the functions. functions.h has of every one a definition in the types of the program's ABI, that translates each argument as its type and place ask
-for, calls the MPI behind, and translates back. What a prototype does not tell (which int is a rank, which pointer a status) stands here.
+names.h lists the functions. functions.h has of every one a definition in the types of the program's ABI, that translates each
+argument as its type and place ask for, calls the MPI behind, and translates back. What a prototype does not tell (which int is a
+rank, which pointer a status) stands here.
 """
 
 import re

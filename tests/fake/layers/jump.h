@@ -1,6 +1,6 @@
 /*
- * Libraries whose functions only jump to another's, through pointers that are null until they are filled: MPItrampoline and the interface
- * library of WI4MPI. JUMP(name, pointer) defines MPI_name and PMPI_name so.
+ * Libraries whose functions only jump to another's, through pointers that are null until they are filled: MPItrampoline and the
+ * interface library of WI4MPI. JUMP(name, pointer) defines MPI_name and PMPI_name so.
  */
 #ifndef JUMP_H
 #define JUMP_H

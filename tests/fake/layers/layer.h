@@ -1,7 +1,7 @@
 /*
- * What the doubles of the translating layers have in common: a program's calls in one ABI, passed on to a real MPI of another, found at run
- * time with dlsym. The including file says which ABI the program has (APP_*), how its functions are called (NAME), and when the real MPI
- * is opened. The MPI behind is of the MPICH or the Open MPI ABI.
+ * What the doubles of the translating layers have in common: a program's calls in one ABI, passed on to a real MPI of another,
+ * found at run time with dlsym. The including file says which ABI the program has (APP_*), how its functions are called (NAME),
+ * and when the real MPI is opened. The MPI behind is of the MPICH or the Open MPI ABI.
  *
  * Not modelled: error codes (passed on as they are), arguments of callbacks but the datatype of user operations, functions that
  * mpi/functions.inc has not.

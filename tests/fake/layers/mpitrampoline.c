@@ -1,7 +1,7 @@
 /*
- * MPItrampoline 5 (libmpitrampoline.so.5): MPI_* functions jump to MPIABI_* of the MPIwrapper that MPITRAMPOLINE_LIB named when it was loaded,
- * MPI_* variables are copies of its. Without one, variables hold 0xdeadbeef, Initialized, Finalized, Init and Init_thread end the process, the
- * others are null pointers; with a name that cannot be loaded the constructor ends the process.
+ * MPItrampoline 5 (libmpitrampoline.so.5): MPI_* functions jump to MPIABI_* of the MPIwrapper that MPITRAMPOLINE_LIB named when it
+ * was loaded, MPI_* variables are copies of its. Without one, variables hold 0xdeadbeef, Initialized, Finalized, Init and
+ * Init_thread end the process, the others are null pointers; with a name that cannot be loaded the constructor ends the process.
  * Not modelled: the other MPITRAMPOLINE_* variables, version checks, Fortran.
  */
 #include "jump.h"

@@ -1,7 +1,7 @@
 /*
- * MPIwrapper 2.11 (libmpiwrapper.so): functions and constants are called MPIABI_*, handles are those of the MPI behind it, widened to words,
- * a status is the MPI's own one with source, tag and error after it. Where the original is linked to an MPI, this opens the one named by
- * FAKE_WRAPPED_MPI; without it there are constants of 0 and functions that abort.
+ * MPIwrapper 2.11 (libmpiwrapper.so): functions and constants are called MPIABI_*, handles are those of the MPI behind it, widened
+ * to words, a status is the MPI's own one with source, tag and error after it. Where the original is linked to an MPI, this opens
+ * the one named by FAKE_WRAPPED_MPI; without it there are constants of 0 and functions that abort.
  * Not modelled: see layer.h; Fortran.
  */
 #define APP_MPIABI

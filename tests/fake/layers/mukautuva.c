@@ -1,8 +1,8 @@
 /*
- * Mukautuva (libmuk.so) of the 2023 prototype ABI: handles are words, the predefined ones small numbers, the others those of the MPI behind
- * it. As in the original that MPI, named by MPI_LIB, is opened in MPI_Init, with an abort if it cannot be used; but for Initialized,
- * Finalized, Get_library_version and Init(_thread) all functions are null pointers before. No PMPI_*; functions of MPI 4 are exported
- * and null where the MPI behind has none.
+ * Mukautuva (libmuk.so) of the 2023 prototype ABI: handles are words, the predefined ones small numbers, the others those of the
+ * MPI behind it. As in the original that MPI, named by MPI_LIB, is opened in MPI_Init, with an abort if it cannot be used; but for
+ * Initialized, Finalized, Get_library_version and Init(_thread) all functions are null pointers before. No PMPI_*; functions of
+ * MPI 4 are exported and null where the MPI behind has none.
  * Not modelled: see layer.h; the converters mpich-wrap.so and ompi-wrap.so, which need only be there.
  */
 #define APP_MUKAUTUVA

@@ -1,8 +1,8 @@
 /*
- * WI4MPI 4: from the ABI that APP_* says to that of the MPI which WI4MPI_RUN_MPI_C_LIB names, opened in the constructor. Compiled for programs of
- * Open MPI or MPICH it is a library for LD_PRELOAD (libwi4mpi_OMPI_MPICH.so ...: MPI_*, PMPI_*, A_MPI_*); with APP_WI4MPI it is what the
- * interface library opens (libwi4mpi_OMPI.so ...: CCMPI_*). Handles that are not predefined are numbers from 100000 on. As in the original,
- * MPI_Reduce_scatter_block passes a wrong receive buffer on.
+ * WI4MPI 4: from the ABI that APP_* says to that of the MPI which WI4MPI_RUN_MPI_C_LIB names, opened in the constructor. Compiled
+ * for programs of Open MPI or MPICH it is a library for LD_PRELOAD (libwi4mpi_OMPI_MPICH.so ...: MPI_*, PMPI_*, A_MPI_*); with
+ * APP_WI4MPI it is what the interface library opens (libwi4mpi_OMPI.so ...: CCMPI_*). Handles that are not predefined are numbers
+ * from 100000 on. As in the original, MPI_Reduce_scatter_block passes a wrong receive buffer on.
  * Not modelled: see layer.h.
  */
 #define APP_NUMBERED

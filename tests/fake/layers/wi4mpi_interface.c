@@ -1,6 +1,6 @@
 /*
- * The interface library of WI4MPI 4, itself called libmpi.so: MPI_* jump to CCMPI_* of the library that WI4MPI_WRAPPER_LIB names; without one the
- * constructor ends the process. Not modelled: Fortran.
+ * The interface library of WI4MPI 4, itself called libmpi.so: MPI_* jump to CCMPI_* of the library that WI4MPI_WRAPPER_LIB names;
+ * without one the constructor ends the process. Not modelled: Fortran.
  */
 #include "jump.h"
 
