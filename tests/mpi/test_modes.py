@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from harness import ROOT, alone, checked, clean_environment, launch, probe, program, records, told
+from harness import ROOT, alone, checked, clean_environment, launch, program, records, told
 
 MAIN = ["mpich", "openmpi"]
 
@@ -210,10 +210,8 @@ def test_merge_aligns_clocks(tmp_path):
 
     def rank(number, begin, looks, entered):
         name = {"ph": "M", "name": "process_name", "pid": number, "tid": 1, "ts": 0, "args": {"name": "x", "size": 2}}
-        clock = [
-            {"ph": "i", "name": "clock", "pid": number, "tid": 1, "ts": at, "args": {"reference": 0, "offset_ns": offset, "round_trip_ns": 2000}}
-            for at, offset in looks
-        ]
+        looks = [{"reference": 0, "offset_ns": offset, "round_trip_ns": 2000, "at": at} for at, offset in looks]
+        clock = [{"ph": "i", "name": "clock", "pid": number, "tid": 1, "ts": look.pop("at"), "args": look} for look in looks]
         comm = {"ph": "i", "name": "communicator", "pid": number, "tid": 1, "ts": begin, "args": {"comm": 1, "members": "0-1"}}
         barrier = {"ph": "X", "name": "barrier", "pid": number, "tid": 1, "ts": entered, "dur": 100, "args": {"comm": 1, "seq": 1}}
         lines = [json.dumps(event) for event in (name, clock[0], comm, barrier, clock[1])]
