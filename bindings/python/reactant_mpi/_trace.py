@@ -1,7 +1,7 @@
 """The files of option trace, one a rank, joined into one: clocks aligned, and for each collective what was waiting and what was work.
 
-A collective cannot end before its last rank has come. What a rank spends in it until then is waiting (wait_us), the rest is work
-(work_us); last_rank is the one that the others waited for.
+What a rank spends in a collective until the last rank has come is waiting (wait_us), the rest is work (work_us); last_rank is the one that
+the others waited for. Of device calls there is what it took to enqueue them.
 """
 
 import collections
@@ -148,7 +148,7 @@ def table(events: list[dict]) -> list[str]:
     operations = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
-            operations[event["name"]].append(event)
+            operations[event["name"] + (" (device)" if event.get("cat") == "device" else "")].append(event)
     rows = [("operation", "calls", "bytes", "total ms", "waiting", "last most often")]
     for name, calls in sorted(operations.items(), key=lambda item: -sum(event["dur"] for event in item[1])):
         total = sum(event["dur"] for event in calls)
