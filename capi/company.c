@@ -57,6 +57,15 @@ void rmpi_company_leave(struct rmpi_comm *c)
     __atomic_store_n(&at->now, at->now & ~(uint64_t)RMPI_NOW_INSIDE, __ATOMIC_RELEASE);
 }
 
+/* A rank that gave up and left is not a dead one: who it waited for is the news, and comes with this rank's own time limit. */
+int rmpi_company_lost(const struct rmpi_company *all, int rank, int closely)
+{
+    const struct rmpi_slot *slot = all->member[rank].slot;
+    if (!slot || __atomic_load_n(&slot->at.now, __ATOMIC_ACQUIRE) & RMPI_NOW_GAVE_UP)
+        return 0;
+    return closely ? rmpi_process_of(all, slot) == RMPI_GONE : rmpi_process_vanished(all, slot);
+}
+
 /* Whether a process that the call waits for has ended. `all_closely`: however many there are. */
 static int somebody_is_dead(struct rmpi_comm *c, const struct rmpi_call *a, int all_closely)
 {
@@ -64,13 +73,8 @@ static int somebody_is_dead(struct rmpi_comm *c, const struct rmpi_call *a, int 
     int close_looks = 0, dead = 0;
     for (int i = 0; i < all->size && !dead; i++) {
         const int rank = (all->next_looked + i) % all->size;
-        const struct rmpi_slot *slot = all->member[rank].slot;
-        if (!slot || !rmpi_company_concerns(c, a, rank))
-            continue;
-        if (all_closely || close_looks++ < CLOSELY_AT_ONCE)
-            dead = rmpi_process_of(all, slot) == RMPI_GONE;
-        else
-            dead = rmpi_process_vanished(all, slot);
+        if (all->member[rank].slot && rmpi_company_concerns(c, a, rank))
+            dead = rmpi_company_lost(all, rank, all_closely || close_looks++ < CLOSELY_AT_ONCE);
     }
     all->next_looked = (all->next_looked + CLOSELY_AT_ONCE) % all->size;
     return dead;

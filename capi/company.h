@@ -52,6 +52,9 @@ struct rmpi_seen rmpi_company_see(const struct rmpi_company *, int rank, int64_t
 /* Whether call `a` waits for that rank. */
 int rmpi_company_concerns(const struct rmpi_comm *c, const struct rmpi_call *a, int rank);
 
+/* Whether the process of a rank on the board has ended, other than by giving up; not closely: a zombie is missed. */
+int rmpi_company_lost(const struct rmpi_company *, int rank, int closely);
+
 /* Texts of 31 and 32. */
 void rmpi_company_late(const struct rmpi_comm *c, const struct rmpi_vigil *v, struct rmpi_text *t);
 void rmpi_company_dead(const struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_text *t);

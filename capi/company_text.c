@@ -192,7 +192,7 @@ void rmpi_company_dead(const struct rmpi_comm *c, const struct rmpi_call *a, str
     const struct rmpi_company *all = c->company;
     struct list dead = {t, "a process has ended: ", 0};
     for (int rank = 0; rank < all->size; rank++)
-        if (rmpi_company_concerns(c, a, rank) && rmpi_process_of(all, all->member[rank].slot) == RMPI_GONE && next_of(&dead))
+        if (rmpi_company_concerns(c, a, rank) && rmpi_company_lost(all, rank, 1) && next_of(&dead))
             add_rank(t, all, rank, 0);
     end_of(&dead);
 }

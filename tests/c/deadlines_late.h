@@ -45,6 +45,7 @@ static int finalizes(void)
     const double began = now_ms();
     const char *text = must_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_barrier", reactant_mpi_barrier(comm), began);
     contains(text, "not arrived: rank %d on %s (pid %lld; last seen after", MISSING, host, (long long)pids[MISSING]);
+    nap_ms(LIMIT_MS); /* all have seen it by then */
     return end();
 }
 
