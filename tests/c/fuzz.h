@@ -223,9 +223,12 @@ static int legal_op(const struct type *t, bool average)
 static int illegal_op(const struct type *t)
 {
     const unsigned from = draw(N_OPS);
-    for (unsigned i = 0; i < N_OPS; i++)
-        if (!legal(t, ops[(from + i) % N_OPS].value))
-            return ops[(from + i) % N_OPS].value;
+    for (unsigned i = 0; i < N_OPS; i++) {
+        const int op = ops[(from + i) % N_OPS].value;
+        const bool logical = t->kind == BOOLEAN && (op == REACTANT_MPI_MIN || op == REACTANT_MPI_MAX); /* LAND and LOR */
+        if (!legal(t, op) && !logical)
+            return op;
+    }
     return 0;
 }
 
