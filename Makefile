@@ -78,7 +78,7 @@ build/%: %.c $(HEADER) $(wildcard tests/c/*.h tests/bench/*.h) | $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LINK)
 
-include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.mk
+include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.mk tests/sanitize/sanitize.mk
 
 # ---- Python and the MPIs ----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 /*
  * What the parts of fuzz.c share: the random numbers (the same on every rank), the call that counts and judges, guarded buffers, words
- * that are no handle.
+ * that are no handle. Where ranks are threads (tests/sanitize), OF_RANK makes each its own.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -10,9 +10,13 @@
 
 #include <sys/mman.h>
 
+#ifndef OF_RANK
+#define OF_RANK
+#endif
+
 /* ---- random numbers ---- */
 
-static uint64_t seed, state;
+static OF_RANK uint64_t seed, state;
 
 static uint64_t draw64(void)
 {
@@ -40,14 +44,14 @@ struct site {
 };
 extern struct site __start_fuzz_sites[], __stop_fuzz_sites[];
 
-static unsigned long calls;
-static const char *volatile calling; /* for the word on a crash */
+static OF_RANK unsigned long calls;
+static OF_RANK const char *volatile calling; /* for the word on a crash */
 
 /* The bare call. */
 #define CALL(function, ...)                                                                               \
     ({                                                                                                    \
         static struct site site __attribute__((section("fuzz_sites"), used)) = {"reactant_mpi_" #function, 0}; \
-        site.calls++, calls++;                                                                            \
+        __atomic_fetch_add(&site.calls, 1, __ATOMIC_RELAXED), calls++;                                                                            \
         calling = site.name;                                                                              \
         reactant_mpi_##function(__VA_ARGS__);                                                             \
     })
@@ -65,7 +69,7 @@ static bool known(int code)
 
 enum { ANY_FAILURE = -1, ANY_RESULT = -2 };
 
-static uint64_t told; /* the refusals so far; the ranks compare */
+static OF_RANK uint64_t told; /* the refusals so far; the ranks compare */
 
 /* A result against the code that the drawn fault must give. */
 static void judge(const char *file, int line, int got, int want)
@@ -92,9 +96,9 @@ struct member {
     bool has_devices;
 };
 enum { POOL = 4 };
-static struct member pool[POOL];
-static int members;
-static struct member *on; /* where this step's calls go */
+static OF_RANK struct member pool[POOL];
+static OF_RANK int members;
+static OF_RANK struct member *on; /* where this step's calls go */
 
 /* The handle or the id, which mean the same. */
 static reactant_mpi_comm *handle_of(const struct member *m)
@@ -105,7 +109,7 @@ static reactant_mpi_comm *handle_of(const struct member *m)
 /* ---- buffers between guards ---- */
 
 enum { GUARD = 64, CAPACITY = 8192, FILL = 0xa5 };
-static struct {
+static OF_RANK struct {
     unsigned char before[GUARD], send[CAPACITY], between[GUARD], recv[CAPACITY], after[GUARD];
 } data __attribute__((aligned(64)));
 
@@ -130,8 +134,8 @@ static void check_whole(void)
 /* ---- words that are no handle ---- */
 
 enum { GRAVES = 64 };
-static uintptr_t dead_comms[GRAVES], dead_requests[GRAVES];
-static unsigned n_dead_comms, n_dead_requests;
+static OF_RANK uintptr_t dead_comms[GRAVES], dead_requests[GRAVES];
+static OF_RANK unsigned n_dead_comms, n_dead_requests;
 
 static void bury(uintptr_t *graves, unsigned *n, const void *word)
 {

@@ -22,26 +22,26 @@ struct args {
     reactant_mpi_request **out;
 };
 
-enum { HAS_OP = 1, HAS_ROOT = 2, HAS_BLOCKS = 4, HAS_DESTS = 8, NO_STREAM = 16, NO_DATA = 32 };
+enum { OF_OP = 1, OF_ROOT = 2, OF_BLOCKS = 4, OF_DESTS = 8, NO_STREAM = 16, NO_DATA = 32 };
 
 /* ROW(name, what it has, its arguments before the communicator). BARE: none. */
 #define ROWS                                                                                                              \
-    ROW(allreduce, HAS_OP, a->send, a->recv, a->count, a->type, a->op)                                                    \
-    ROW(reduce, HAS_OP | HAS_ROOT, a->send, a->recv, a->count, a->type, a->op, a->root)                                   \
-    ROW(reduce_scatter, HAS_OP, a->send, a->recv, a->count, a->type, a->op)                                               \
-    ROW(bcast, HAS_ROOT, a->recv, a->count, a->type, a->root)                                                             \
+    ROW(allreduce, OF_OP, a->send, a->recv, a->count, a->type, a->op)                                                    \
+    ROW(reduce, OF_OP | OF_ROOT, a->send, a->recv, a->count, a->type, a->op, a->root)                                   \
+    ROW(reduce_scatter, OF_OP, a->send, a->recv, a->count, a->type, a->op)                                               \
+    ROW(bcast, OF_ROOT, a->recv, a->count, a->type, a->root)                                                             \
     ROW(allgather, 0, a->send, a->recv, a->count, a->type)                                                                \
     ROW(alltoall, 0, a->send, a->recv, a->count, a->type)                                                                 \
-    ROW(gather, HAS_ROOT, a->send, a->recv, a->count, a->type, a->root)                                                   \
-    ROW(scatter, HAS_ROOT, a->send, a->recv, a->count, a->type, a->root)                                                  \
-    ROW_OF_HOST(scan, HAS_OP, a->send, a->recv, a->count, a->type, a->op)                                                 \
-    ROW_OF_HOST(exscan, HAS_OP, a->send, a->recv, a->count, a->type, a->op)                                               \
-    ROW(allgatherv, HAS_BLOCKS, a->send, a->count, a->recv, a->counts, a->displs, a->type)                                \
-    ROW(gatherv, HAS_BLOCKS | HAS_ROOT, a->send, a->count, a->recv, a->counts, a->displs, a->type, a->root)               \
-    ROW(scatterv, HAS_BLOCKS | HAS_ROOT, a->send, a->counts, a->displs, a->recv, a->count, a->type, a->root)              \
-    ROW(alltoallv, HAS_BLOCKS, a->send, a->counts, a->displs, a->recv, a->rcounts, a->rdispls, a->type)                   \
-    ROW(reduce_scatterv, HAS_BLOCKS | HAS_OP, a->send, a->recv, a->counts, a->type, a->op)                                \
-    ROW(permute, HAS_DESTS, a->send, a->recv, a->count, a->type, a->source, a->n_dests, a->dests)                         \
+    ROW(gather, OF_ROOT, a->send, a->recv, a->count, a->type, a->root)                                                   \
+    ROW(scatter, OF_ROOT, a->send, a->recv, a->count, a->type, a->root)                                                  \
+    ROW_OF_HOST(scan, OF_OP, a->send, a->recv, a->count, a->type, a->op)                                                 \
+    ROW_OF_HOST(exscan, OF_OP, a->send, a->recv, a->count, a->type, a->op)                                               \
+    ROW(allgatherv, OF_BLOCKS, a->send, a->count, a->recv, a->counts, a->displs, a->type)                                \
+    ROW(gatherv, OF_BLOCKS | OF_ROOT, a->send, a->count, a->recv, a->counts, a->displs, a->type, a->root)               \
+    ROW(scatterv, OF_BLOCKS | OF_ROOT, a->send, a->counts, a->displs, a->recv, a->count, a->type, a->root)              \
+    ROW(alltoallv, OF_BLOCKS, a->send, a->counts, a->displs, a->recv, a->rcounts, a->rdispls, a->type)                   \
+    ROW(reduce_scatterv, OF_BLOCKS | OF_OP, a->send, a->recv, a->counts, a->type, a->op)                                \
+    ROW(permute, OF_DESTS, a->send, a->recv, a->count, a->type, a->source, a->n_dests, a->dests)                         \
     BARE(barrier, NO_DATA)
 
 enum row {
@@ -214,19 +214,19 @@ static void draw_collective(struct drawn *d, enum row row, size_t least)
     d->a.c = handle_of(on);
     do
         d->t = &types[draw(N_TYPES)];
-    while (has[row] & HAS_OP && !legal_op(d->t, false));
+    while (has[row] & OF_OP && !legal_op(d->t, false));
     d->a.type = d->t->value;
-    d->a.op = has[row] & HAS_OP ? /* exact averages only */
+    d->a.op = has[row] & OF_OP ? /* exact averages only */
                   legal_op(d->t, row != R_scan && row != R_exscan && (on->size & (on->size - 1)) == 0) : 0;
-    d->a.root = has[row] & HAS_ROOT ? (int)draw((unsigned)on->size) : 0;
+    d->a.root = has[row] & OF_ROOT ? (int)draw((unsigned)on->size) : 0;
     d->a.count = ONE_OF(some);
     if (d->a.count < least)
         d->a.count = least;
     if (has[row] & NO_DATA)
         d->a.count = 0;
-    if (has[row] & HAS_BLOCKS)
+    if (has[row] & OF_BLOCKS)
         draw_blocks(d, least);
-    if (has[row] & HAS_DESTS) {
+    if (has[row] & OF_DESTS) {
         d->shift = (int)draw((unsigned)on->size + 1); /* the last: nothing for anybody */
         d->a.n_dests = d->shift < on->size;
         d->dests[0] = (on->rank + d->shift) % on->size;
@@ -250,10 +250,13 @@ static void draw_collective(struct drawn *d, enum row row, size_t least)
     }
 }
 
+/* For SERIALIZED between ranks that are threads: a blocking collective keeps the lock, which they share. */
+static OF_RANK bool never_blocking;
+
 static void step_right_collective(void)
 {
     struct drawn d;
-    const enum form form = (enum form)draw(3);
+    const enum form form = never_blocking ? STARTED : (enum form)draw(3);
     reactant_mpi_request *r = NULL;
     draw_collective(&d, (enum row)draw(N_ROWS), 0);
     d.a.out = &r;
@@ -287,10 +290,10 @@ static void step_right_collective(void)
 static int spoil(struct drawn *d, enum form form)
 {
     static const int not_there[] = {0};
-    static size_t huge[RANKS];
+    static OF_RANK size_t huge[RANKS];
     const unsigned h = has[d->row];
-    const bool blocks = h & HAS_BLOCKS, one_count = !(h & NO_DATA) && d->row != R_alltoallv && d->row != R_reduce_scatterv;
-    const bool every_rank_receives = !(h & HAS_ROOT) || d->row == R_bcast || d->row == R_scatter || d->row == R_scatterv;
+    const bool blocks = h & OF_BLOCKS, one_count = !(h & NO_DATA) && d->row != R_alltoallv && d->row != R_reduce_scatterv;
+    const bool every_rank_receives = !(h & OF_ROOT) || d->row == R_bcast || d->row == R_scatter || d->row == R_scatterv;
     struct args *a = &d->a;
     switch (draw(12)) {
     case 0:
@@ -301,13 +304,13 @@ static int spoil(struct drawn *d, enum form form)
         return h & NO_DATA ? 0 : REACTANT_MPI_ERR_TYPE;
     case 2:
         a->op = wrong_op();
-        return h & HAS_OP ? REACTANT_MPI_ERR_OP : 0;
+        return h & OF_OP ? REACTANT_MPI_ERR_OP : 0;
     case 3:
         a->op = illegal_op(d->t);
-        return h & HAS_OP && a->op ? REACTANT_MPI_ERR_OP : 0;
+        return h & OF_OP && a->op ? REACTANT_MPI_ERR_OP : 0;
     case 4:
         a->root = wrong_rank();
-        return h & HAS_ROOT ? REACTANT_MPI_ERR_RANK : 0;
+        return h & OF_ROOT ? REACTANT_MPI_ERR_RANK : 0;
     case 5:
         a->count = wrong_count(d->t->size);
         return one_count ? REACTANT_MPI_ERR_COUNT : 0;
@@ -331,15 +334,15 @@ static int spoil(struct drawn *d, enum form form)
             a->displs = NULL;
         else
             return 0;
-        return blocks && !(h & HAS_ROOT) ? REACTANT_MPI_ERR_ARGUMENT : 0;
+        return blocks && !(h & OF_ROOT) ? REACTANT_MPI_ERR_ARGUMENT : 0;
     case 10:
         for (int r = 0; r < on->size; r++)
             huge[r] = 1;
         huge[draw((unsigned)on->size)] = wrong_count(d->t->size);
         *(one_in(2) || d->row == R_reduce_scatterv ? &a->counts : &a->displs) = huge;
-        return blocks && !(h & HAS_ROOT) ? REACTANT_MPI_ERR_COUNT : 0;
+        return blocks && !(h & OF_ROOT) ? REACTANT_MPI_ERR_COUNT : 0;
     default:
-        if (!(h & HAS_DESTS))
+        if (!(h & OF_DESTS))
             return 0;
         switch (draw(4)) {
         case 0: a->n_dests = one_in(2) ? -1 : INT32_MIN; return REACTANT_MPI_ERR_ARGUMENT;

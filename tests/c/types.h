@@ -86,7 +86,7 @@ __attribute__((unused)) static uint64_t mix(uint64_t x)
 /* Keep what fits the type: cut, and extend the sign again. */
 __attribute__((unused)) static uint64_t fit(const struct type *t, uint64_t x)
 {
-    unsigned unused = 64 - 8 * (unsigned)t->size;
+    unsigned unused = 64 - 8 * (unsigned)(t->size < 8 ? t->size : 8);
     if (t->kind == SIGNED)
         return (uint64_t)((int64_t)(x << unused) >> unused);
     return x << unused >> unused;

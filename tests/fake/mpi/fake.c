@@ -157,6 +157,7 @@ int fake_Comm_free(MPI_Comm *comm);
 int fake_Finalized(int *flag);
 int fake_Is_thread_main(int *flag);
 int fake_Error_string(int code, char *text, int *length);
+int fake_Error_class(int code, int *class);
 int fake_Get_count_c(const void *status, MPI_Datatype type, int64_t *count);
 
 int fake_Comm_free(MPI_Comm *comm)
@@ -197,6 +198,12 @@ int fake_Error_string(int code, char *text, int *length)
     return 0;
 }
 
+int fake_Error_class(int code, int *class)
+{
+    *class = code;
+    return 0;
+}
+
 int fake_Get_count_c(const void *status, MPI_Datatype type, int64_t *count)
 {
     size_t bytes;
@@ -209,9 +216,11 @@ int fake_Get_count_c(const void *status, MPI_Datatype type, int64_t *count)
 
 #define NEEDED(name, result, parameters) extern result fake_##name parameters __attribute__((weak));
 #define OPTIONAL NEEDED
+#define EXTENSION NEEDED
 #include "mpi/functions.inc"
 #undef NEEDED
 #undef OPTIONAL
+#undef EXTENSION
 
 static struct rmpi_mpi table;
 
@@ -227,9 +236,11 @@ static void fill(void)
         table.constant[i] = rmpi_constant_rows[i].value[RMPI_MPI5_ABI];
 #define NEEDED(name, ...) table.function[RMPI_F_##name] = (void *)fake_##name;
 #define OPTIONAL NEEDED
+#define EXTENSION NEEDED
 #include "mpi/functions.inc"
 #undef NEEDED
 #undef OPTIONAL
+#undef EXTENSION
     table.run = rmpi_run_mpi5;
     table.start = rmpi_start_mpi5;
     table.control = &rmpi_control_mpi5;
