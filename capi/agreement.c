@@ -94,7 +94,7 @@ static int wait_for_all(struct rmpi_comm *c, const struct rmpi_call *a, void *re
         if (*done)
             return rc == 0 ? 0 : rmpi_mpi_failed(c, a->row, rc);
         waited = rmpi_pace(turn, &start);
-        if (c->modes & RMPI_TIMEOUT && waited > looked) {
+        if (rmpi_modes(c) & RMPI_TIMEOUT && waited > looked) {
             looked = waited;
             if ((rc = look_around(c, a, start)) != 0)
                 return rc;

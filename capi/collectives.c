@@ -23,7 +23,7 @@ const struct rmpi_row rmpi_rows[RMPI_ROWS] = {
 static inline __attribute__((always_inline)) int run(struct rmpi_comm *c, const struct rmpi_call *a, uint32_t row)
 {
     int rc;
-    if (unlikely(c->modes | a->special))
+    if (unlikely(rmpi_modes(c) | a->special))
         return rmpi_layers(c, a);
     rc = c->run[row](c, a);
     return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, row, rc);
@@ -67,7 +67,6 @@ static inline __attribute__((always_inline)) struct rmpi_request *make(const cha
         return NULL;
     }
     r->call = *a;
-    r->active = 0;
     return r;
 }
 
@@ -80,7 +79,7 @@ static inline __attribute__((always_inline)) int prepare(const char *name, uint3
     if (!r)
         return rc;
     r->prepared = 1;
-    __atomic_store_n(&r->live, 1, __ATOMIC_RELEASE);
+    rmpi_request_give(r, RMPI_REQUEST_IDLE);
     *out = handle;
     return 0;
 }
@@ -98,8 +97,7 @@ static inline __attribute__((always_inline)) int start(const char *name, uint32_
         return rc;
     }
     r->prepared = 0;
-    r->active = 1;
-    __atomic_store_n(&r->live, 1, __ATOMIC_RELEASE);
+    rmpi_request_give(r, RMPI_REQUEST_STARTED);
     *out = handle;
     return 0;
 }
@@ -148,12 +146,13 @@ static inline __attribute__((always_inline)) int start(const char *name, uint32_
 
 int reactant_mpi_run(reactant_mpi_request *request)
 {
-    struct rmpi_request *r = rmpi_request_live(request);
-    if (unlikely(!r))
+    struct rmpi_request *r;
+    const enum rmpi_phase phase = rmpi_request_look(request, &r);
+    if (unlikely(phase == RMPI_REQUEST_GONE))
         return rmpi_bad_request("reactant_mpi_run", request);
-    if (unlikely(rmpi_comm_state(r->comm) != RMPI_LIVE))
-        return rmpi_bad_comm("reactant_mpi_run", r->comm);
-    if (unlikely(r->active | !r->prepared))
+    if (unlikely(rmpi_comm_state(rmpi_request_comm(r)) != RMPI_LIVE))
+        return rmpi_bad_comm("reactant_mpi_run", rmpi_request_comm(r));
+    if (unlikely(phase != RMPI_REQUEST_IDLE))
         return rmpi_fail(REACTANT_MPI_ERR_STATE, "reactant_mpi_run: the call has been started; wait for it");
     return run(r->comm, &r->call, r->call.row);
 }

@@ -86,8 +86,9 @@ static int report(struct rmpi_comm *c, const struct rmpi_call *a, int code, int 
     if (!latched)
         return rmpi_call_failed_for_now(c, code, rmpi_rows[a->row].name, "%s", text);
     __atomic_store_n(now, *now | RMPI_NOW_GAVE_UP, __ATOMIC_RELEASE);
-    rmpi_comm_out_of_step(c);
-    return rmpi_call_failed(c, code, rmpi_rows[a->row].name, "%s", text);
+    rmpi_call_failed(c, code, rmpi_rows[a->row].name, "%s", text);
+    rmpi_comm_out_of_step(c); /* after the reason, which other threads give from now on */
+    return code;
 }
 
 static int report_dead(struct rmpi_comm *c, const struct rmpi_call *a)

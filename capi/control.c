@@ -220,7 +220,7 @@ void *reactant_mpi_nccl_comm(const reactant_mpi_comm *comm)
 {
     const struct rmpi_comm *c = visible(comm);
     if (c)
-        return c->device && !(c->modes & RMPI_DEVICE_FAILED) ? c->device->comm : NULL;
+        return c->device && !(rmpi_modes(c) & RMPI_DEVICE_FAILED) ? c->device->comm : NULL;
     rmpi_bad_comm("reactant_mpi_nccl_comm", comm);
     return NULL;
 }

@@ -53,9 +53,10 @@ static int peer_failed(struct rmpi_comm *c, uint32_t row, const char *mpi_text)
                            ranks[i]);
         snprintf(text + at, sizeof text - (size_t)at, n > MOST ? " and %d more have ended" : n > 1 ? " have ended" : " has ended", n - MOST);
     }
-    rmpi_comm_out_of_step(c);
-    return rmpi_call_failed(c, REACTANT_MPI_ERR_PEER, rmpi_rows[row].name,
-                            "%s, MPI says (%s). reactant_mpi_comm_shrink makes a communicator of those that live", text, mpi_text);
+    rmpi_call_failed(c, REACTANT_MPI_ERR_PEER, rmpi_rows[row].name,
+                     "%s, MPI says (%s). reactant_mpi_comm_shrink makes a communicator of those that live", text, mpi_text);
+    rmpi_comm_out_of_step(c); /* after the reason, which other threads give from now on */
+    return REACTANT_MPI_ERR_PEER;
 }
 
 int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
@@ -71,7 +72,7 @@ int rmpi_mpi_failed(struct rmpi_comm *c, uint32_t row, int rc)
 int rmpi_out_of_step(const struct rmpi_comm *c, const char *function)
 {
     const char *text = __atomic_load_n(&c->error_text, __ATOMIC_ACQUIRE);
-    return rmpi_fail(c->error, "%s: communicator %d takes no more calls: %s", function, rmpi_comm_number(c), text ? text : "");
+    return rmpi_fail(__atomic_load_n(&c->error, __ATOMIC_ACQUIRE), "%s: communicator %d takes no more calls: %s", function, rmpi_comm_number(c), text ? text : "");
 }
 
 int rmpi_bad_comm(const char *function, const void *word)

@@ -9,7 +9,7 @@ static int failed(struct rmpi_comm *c, const struct rmpi_call *a, int rc)
 {
     if (rc == RMPI_NO_MEMORY)
         return rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[a->row].name, "no memory for its requests");
-    if (c->modes & RMPI_TIMEOUT) {
+    if (rmpi_modes(c) & RMPI_TIMEOUT) {
         const int code = rmpi_company_post_mortem(c, a);
         if (code != 0)
             return code;
@@ -29,7 +29,7 @@ static void give_back(struct rmpi_flight *f)
 
 int rmpi_flight_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
 {
-    const int copies = (c->modes & RMPI_TIMEOUT) != 0;
+    const int copies = (rmpi_modes(c) & RMPI_TIMEOUT) != 0;
     int rc = 0;
     f->first = (struct rmpi_parts){.room = sizeof f->few / sizeof *f->few, .part = f->few};
     f->last = f->at = &f->first;
@@ -132,7 +132,7 @@ static int poll(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flig
     for (int turn = 0; !rmpi_flight_done(c, a, f); turn++) {
         const int64_t waited = limit_ms == 0 ? 0 : rmpi_pace(turn, &start);
         int code;
-        if (f->watched && c->modes & RMPI_TIMEOUT && waited > looked) {
+        if (f->watched && rmpi_modes(c) & RMPI_TIMEOUT && waited > looked) {
             looked = waited;
             if ((code = look_around(c, a, f, start, limit_ms, open)) != 0)
                 return code;
@@ -149,7 +149,7 @@ int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_
 {
     int rc;
     *open = 0;
-    if (limit_ms != RMPI_FOR_EVER || f->watched || c->modes & RMPI_ONE_AT_A_TIME || a->row == RMPI_probe) {
+    if (limit_ms != RMPI_FOR_EVER || f->watched || rmpi_modes(c) & RMPI_ONE_AT_A_TIME || a->row == RMPI_probe) {
         if ((rc = poll(c, a, f, limit_ms, open)) != 0 || *open)
             return rc;
     } else {

@@ -50,6 +50,7 @@ int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_
 
 /* Whether this thread may call now: 0, or the public code with the failure recorded. */
 int rmpi_admit(struct rmpi_comm *c, const char *name);
+int rmpi_may_call(const struct rmpi_comm *c);
 /* Start a checked record, through the layers. */
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f);
 /* Requests freed while under way: take back those that are done. */
@@ -59,13 +60,13 @@ int rmpi_bad_request(const char *function, const void *word) __attribute__((cold
 /* With SERIALIZED: MPI for this thread alone, and back. */
 static inline void rmpi_lock(const struct rmpi_comm *c)
 {
-    if (c->modes & RMPI_ONE_AT_A_TIME)
+    if (rmpi_modes(c) & RMPI_ONE_AT_A_TIME)
         rmpi_enter();
 }
 
 static inline void rmpi_unlock(const struct rmpi_comm *c)
 {
-    if (c->modes & RMPI_ONE_AT_A_TIME)
+    if (rmpi_modes(c) & RMPI_ONE_AT_A_TIME)
         rmpi_leave();
 }
 

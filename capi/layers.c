@@ -7,17 +7,34 @@
 #include "capi/modes.h"
 #include "internal/trace/trace.h"
 
+static int has_ended(const struct rmpi_comm *c)
+{
+    int flag = 0;
+    return rmpi_modes(c) & RMPI_LOOK_FINALIZED && c->mpi->control->finalized(c->mpi, &flag) == 0 && flag;
+}
+
+static int wrong_thread(const struct rmpi_comm *c)
+{
+    int flag = 0;
+    return rmpi_modes(c) & RMPI_MAIN_THREAD && (c->mpi->control->is_thread_main(c->mpi, &flag) != 0 || !flag);
+}
+
+int rmpi_may_call(const struct rmpi_comm *c)
+{
+    return likely(!rmpi_modes(c)) || (!rmpi_comm_is_out_of_step(c) && !has_ended(c) && !wrong_thread(c));
+}
+
 int rmpi_admit(struct rmpi_comm *c, const char *name)
 {
-    const struct rmpi_mpi *m = c->mpi;
-    int flag = 0;
-    if (unlikely(c->modes & RMPI_OUT_OF_STEP))
+    if (likely(!rmpi_modes(c)))
+        return 0;
+    if (rmpi_comm_is_out_of_step(c))
         return rmpi_out_of_step(c, name);
-    if (c->modes & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) {
+    if (has_ended(c)) {
         rmpi_mpi_ends();
         return rmpi_bad_comm(name, c);
     }
-    if (c->modes & RMPI_MAIN_THREAD && (m->control->is_thread_main(m, &flag) != 0 || !flag))
+    if (wrong_thread(c))
         return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, name,
                                 "MPI was initialised with thread level funneled or single, so only the thread that initialised it "
                                 "may call; initialise it with MPI_THREAD_MULTIPLE");
@@ -29,8 +46,8 @@ int rmpi_admit(struct rmpi_comm *c, const char *name)
 static int must_fly(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
     const unsigned rules = rmpi_rows[a->row].rules;
-    return c->modes & RMPI_TIMEOUT || a->special & (SPECIAL_LARGE | SPECIAL_MADE) ||
-           (c->modes & RMPI_ONE_AT_A_TIME && rules & IS_MESSAGE);
+    return rmpi_modes(c) & RMPI_TIMEOUT || a->special & (SPECIAL_LARGE | SPECIAL_MADE) ||
+           (rmpi_modes(c) & RMPI_ONE_AT_A_TIME && rules & IS_MESSAGE);
 }
 
 /* One MPI call after all, on buffers of ours where it must be. */
@@ -68,23 +85,23 @@ static int before(struct rmpi_comm *c, const struct rmpi_call *a, int started)
     int rc = rmpi_admit(c, rmpi_rows[a->row].name);
     if (rc != 0)
         return rc;
-    if (collective && c->modes & (RMPI_TIMEOUT | RMPI_CHECK | RMPI_TRACE))
+    if (collective && rmpi_modes(c) & (RMPI_TIMEOUT | RMPI_CHECK | RMPI_TRACE))
         __atomic_add_fetch(&c->sequence, 1, __ATOMIC_RELAXED);
-    if (c->modes & RMPI_TIMEOUT)
+    if (rmpi_modes(c) & RMPI_TIMEOUT)
         rmpi_company_enter(c, a);
-    return collective && c->modes & RMPI_CHECK ? rmpi_check_ranks(c, a, started) : 0;
+    return collective && rmpi_modes(c) & RMPI_CHECK ? rmpi_check_ranks(c, a, started) : 0;
 }
 
 static void after(struct rmpi_comm *c)
 {
-    if (c->modes & RMPI_TIMEOUT)
+    if (rmpi_modes(c) & RMPI_TIMEOUT)
         rmpi_company_leave(c);
 }
 
 int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    const int64_t begin = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
-    int rc = unlikely(c->modes) ? before(c, a, 0) : 0;
+    const int64_t begin = rmpi_modes(c) & RMPI_TRACE ? rmpi_trace_now() : 0;
+    int rc = unlikely(rmpi_modes(c)) ? before(c, a, 0) : 0;
     if (rc == 0)
         rc = must_fly(c, a) ? in_flight(c, a) : direct(c, a);
     after(c);
@@ -96,11 +113,11 @@ int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a)
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)
 {
     int rc;
-    if (likely(!c->modes)) {
+    if (likely(!rmpi_modes(c))) {
         rmpi_look_at_orphans();
         return rmpi_flight_begin(c, a, f);
     }
-    f->since = c->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
+    f->since = rmpi_modes(c) & RMPI_TRACE ? rmpi_trace_now() : 0;
     rc = before(c, a, 1);
     if (rc == 0) {
         rmpi_look_at_orphans();

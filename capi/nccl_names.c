@@ -50,7 +50,7 @@ static __attribute__((cold, noinline)) int failed(const char *name, struct rmpi_
     struct rmpi_comm *c = find(comm);                                                                \
     const struct rmpi_device *d;                                                                     \
     int rc;                                                                                          \
-    if (unlikely(!c || rmpi_comm_state(c) != RMPI_LIVE || !c->device || c->modes & RMPI_DEVICE_FAILED)) \
+    if (unlikely(!c || rmpi_comm_state(c) != RMPI_LIVE || !c->device || rmpi_modes(c) & RMPI_DEVICE_FAILED)) \
         return refuse("reactant_mpi_" name, c, comm);                                                \
     d = c->device;                                                                                   \
     rmpi_ensure_context(d);                                                                          \

@@ -30,7 +30,7 @@ static void adopt(struct rmpi_request *r)
 /* A look that finds it still under way leaves nothing in the trace. */
 static int end_flight(struct rmpi_request *r, int64_t limit_ms, int *open)
 {
-    const int64_t begin = r->comm->modes & RMPI_TRACE ? rmpi_trace_now() : 0;
+    const int64_t begin = rmpi_modes(r->comm) & RMPI_TRACE ? rmpi_trace_now() : 0;
     const int rc = rmpi_flight_end(r->comm, &r->call, &r->flight, limit_ms, open);
     if (begin && !*open)
         rmpi_trace_done(r->comm, &r->call, &r->flight, begin, rc);
@@ -42,7 +42,8 @@ static int is_over(struct rmpi_request *r)
     int open = 1;
     if (rmpi_comm_state(r->comm) != RMPI_LIVE)
         return 1;
-    end_flight(r, 0, &open);
+    if (rmpi_may_call(r->comm))
+        end_flight(r, 0, &open);
     return !open;
 }
 
@@ -56,7 +57,7 @@ void rmpi_look_at_orphans(void)
             at = &o->next;
             continue;
         }
-        *at = o->next;
+        __atomic_store_n(at, o->next, __ATOMIC_RELEASE); /* the head is read without the lock */
         rmpi_request_recycle(o->request);
         free(o);
     }
@@ -64,8 +65,6 @@ void rmpi_look_at_orphans(void)
 }
 
 /* ---- wait and test ---- */
-
-enum { PREPARED_ONLY = 0, STARTED = 1, IN_USE = 2 };
 
 int rmpi_bad_request(const char *function, const void *word)
 {
@@ -75,79 +74,115 @@ int rmpi_bad_request(const char *function, const void *word)
                      word);
 }
 
-/* The request that a word means, if it can be waited for; NULL with the failure recorded. */
-static struct rmpi_request *waitable(const char *function, const void *word, int *rc)
+/* Whether a word means a request that can be waited for: 0, or the public code with the failure recorded. */
+static int waitable(const char *function, const void *word)
 {
-    struct rmpi_request *r = rmpi_request_live(word);
-    *rc = 0;
-    if (unlikely(!r))
-        *rc = rmpi_bad_request(function, word);
-    else if (unlikely(rmpi_comm_state(r->comm) != RMPI_LIVE))
-        *rc = rmpi_bad_comm(function, r->comm);
-    else if (unlikely(__atomic_load_n(&r->active, __ATOMIC_ACQUIRE) == PREPARED_ONLY))
-        *rc = rmpi_fail(REACTANT_MPI_ERR_STATE, "%s: the prepared call has not been started", function);
+    struct rmpi_request *r;
+    const enum rmpi_phase phase = rmpi_request_look(word, &r);
+    if (unlikely(phase == RMPI_REQUEST_GONE))
+        return rmpi_bad_request(function, word);
+    if (unlikely(rmpi_comm_state(rmpi_request_comm(r)) != RMPI_LIVE))
+        return rmpi_bad_comm(function, rmpi_request_comm(r));
+    if (unlikely(phase == RMPI_REQUEST_IDLE))
+        return rmpi_fail(REACTANT_MPI_ERR_STATE, "%s: the prepared call has not been started", function);
+    return 0;
+}
+
+/* It is in another phase than wanted. */
+static int not_taken(const char *function, const void *word)
+{
+    struct rmpi_request *r;
+    return rmpi_request_look(word, &r) == RMPI_REQUEST_GONE
+               ? rmpi_bad_request(function, word)
+               : rmpi_fail(REACTANT_MPI_ERR_REQUEST, "%s: another thread is using this request", function);
+}
+
+/* A started request for this thread alone, which may call; NULL with the failure recorded. */
+static struct rmpi_request *take_started(const char *function, const void *word, int *rc)
+{
+    struct rmpi_request *r = NULL;
+    if ((*rc = waitable(function, word)) != 0)
+        return NULL;
+    if (!(r = rmpi_request_take(word, RMPI_REQUEST_STARTED)))
+        *rc = not_taken(function, word);
+    else if ((*rc = rmpi_admit(r->comm, function)) != 0)
+        rmpi_request_give(r, RMPI_REQUEST_STARTED);
     return *rc == 0 ? r : NULL;
 }
 
-/* *open as in rmpi_flight_end. */
-static int end(const char *function, const void *word, struct rmpi_request *r, int64_t limit_ms, reactant_mpi_status *status, int *open)
+/* Ends a request that this thread has taken, and gives it back; *open as in rmpi_flight_end, then it is still taken. *place becomes NULL
+ * if the request is gone. */
+static int end(struct rmpi_request *r, int64_t limit_ms, reactant_mpi_status *status, reactant_mpi_request **place, int *open)
 {
-    uint32_t started = STARTED;
     int rc;
-    *open = 0;
-    if ((rc = rmpi_admit(r->comm, function)) != 0)
-        return rc;
-    if (!__atomic_compare_exchange_n(&r->active, &started, IN_USE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "%s: another thread waits for this request", function);
     if (r->flight.watched)
         rmpi_company_enter(r->comm, &r->call);
     rc = end_flight(r, limit_ms, open);
     if (r->flight.watched)
         rmpi_company_leave(r->comm);
-    if (*open) {
-        __atomic_store_n(&r->active, STARTED, __ATOMIC_RELEASE);
+    if (*open)
         return rc;
-    }
     if (status)
         *status = r->flight.got;
-    __atomic_store_n(&r->active, PREPARED_ONLY, __ATOMIC_RELEASE);
-    if (!r->prepared && rmpi_request_drop(word))
-        rmpi_request_recycle(r);
+    if (r->prepared) {
+        rmpi_request_give(r, RMPI_REQUEST_IDLE);
+        return rc;
+    }
+    rmpi_request_give(r, RMPI_REQUEST_GONE);
+    rmpi_request_recycle(r);
+    if (place)
+        *place = NULL;
+    return rc;
+}
+
+static int wait_until(const char *function, reactant_mpi_request *request, int64_t limit_ms, reactant_mpi_status *status,
+                      reactant_mpi_request **place, int *open)
+{
+    int rc;
+    struct rmpi_request *r = take_started(function, request, &rc);
+    *open = 1;
+    if (!r)
+        return rc;
+    rc = end(r, limit_ms, status, place, open);
+    if (*open)
+        rmpi_request_give(r, RMPI_REQUEST_STARTED);
     return rc;
 }
 
 int reactant_mpi_wait(reactant_mpi_request *request, reactant_mpi_status *status)
 {
-    int rc, open;
-    struct rmpi_request *r = waitable("reactant_mpi_wait", request, &rc);
-    return r ? end("reactant_mpi_wait", request, r, RMPI_FOR_EVER, status, &open) : rc;
+    int open;
+    return wait_until("reactant_mpi_wait", request, RMPI_FOR_EVER, status, NULL, &open);
 }
 
 int reactant_mpi_wait_for(reactant_mpi_request *request, int timeout_ms, reactant_mpi_status *status)
 {
-    int rc, open;
-    struct rmpi_request *r = waitable("reactant_mpi_wait_for", request, &rc);
-    if (!r)
+    static const char *const name = "reactant_mpi_wait_for";
+    struct rmpi_request *r;
+    int open, rc = waitable(name, request);
+    if (rc != 0)
         return rc;
     if (timeout_ms < 0)
-        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_wait_for: a wait of %d ms; reactant_mpi_wait waits for ever", timeout_ms);
-    rc = end("reactant_mpi_wait_for", request, r, timeout_ms, status, &open);
-    if (!open || rc != 0)
+        return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: a wait of %d ms; reactant_mpi_wait waits for ever", name, timeout_ms);
+    if (!(r = take_started(name, request, &rc)))
         return rc;
-    return rmpi_fail(REACTANT_MPI_ERR_TIMEOUT, "reactant_mpi_wait_for: %s on communicator %d is not done after %d ms",
-                     rmpi_rows[r->call.row].name, rmpi_comm_number(r->comm), timeout_ms);
+    rc = end(r, timeout_ms, status, NULL, &open);
+    if (!open)
+        return rc;
+    if (rc == 0)
+        rc = rmpi_fail(REACTANT_MPI_ERR_TIMEOUT, "%s: %s on communicator %d is not done after %d ms", name, rmpi_rows[r->call.row].name,
+                       rmpi_comm_number(r->comm), timeout_ms);
+    rmpi_request_give(r, RMPI_REQUEST_STARTED);
+    return rc;
 }
 
 int reactant_mpi_test(reactant_mpi_request *request, int *done, reactant_mpi_status *status)
 {
-    int rc, open = 1;
-    struct rmpi_request *r;
+    int rc, open;
     if (!done)
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "reactant_mpi_test: the place for the answer is NULL");
     *done = 0;
-    if (!(r = waitable("reactant_mpi_test", request, &rc)))
-        return rc;
-    rc = end("reactant_mpi_test", request, r, 0, status, &open);
+    rc = wait_until("reactant_mpi_test", request, 0, status, NULL, &open);
     *done = !open;
     return rc;
 }
@@ -155,11 +190,11 @@ int reactant_mpi_test(reactant_mpi_request *request, int *done, reactant_mpi_sta
 /* All of a list must be waitable, or none is touched. */
 static int check_list(const char *function, int n, reactant_mpi_request **requests)
 {
-    int rc = 0;
+    int rc;
     if (n < 0 || (n > 0 && !requests))
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: the list of %d requests is not there", function, n);
     for (int i = 0; i < n; i++)
-        if (requests[i] && !waitable(function, requests[i], &rc))
+        if (requests[i] && (rc = waitable(function, requests[i])) != 0)
             return rc;
     return 0;
 }
@@ -176,17 +211,12 @@ int reactant_mpi_waitall(int n, reactant_mpi_request **requests, reactant_mpi_st
     if (first != 0)
         return first;
     for (int i = 0; i < n; i++) {
-        int rc = 0, open;
-        struct rmpi_request *r;
+        int rc, open;
         if (statuses)
             nothing(&statuses[i]);
-        if (!requests[i] || !(r = waitable(name, requests[i], &rc))) { /* the same one twice in the list */
-            first = first == 0 ? rc : first;
+        if (!requests[i])
             continue;
-        }
-        rc = end(name, requests[i], r, RMPI_FOR_EVER, statuses ? &statuses[i] : NULL, &open);
-        if (!r->prepared)
-            requests[i] = NULL;
+        rc = wait_until(name, requests[i], RMPI_FOR_EVER, statuses ? &statuses[i] : NULL, &requests[i], &open);
         first = first == 0 ? rc : first;
     }
     return first;
@@ -204,10 +234,13 @@ int reactant_mpi_testall(int n, reactant_mpi_request **requests, int *done, reac
     /* Each is looked at without ending it, so that either all are gone afterwards or none. */
     for (int i = 0; i < n; i++)
         if (requests[i]) {
-            struct rmpi_request *r = rmpi_request_live(requests[i]);
-            if ((rc = rmpi_admit(r->comm, name)) != 0)
+            struct rmpi_request *r = take_started(name, requests[i], &rc);
+            int is_done;
+            if (!r)
                 return rc;
-            if (!rmpi_flight_done(r->comm, &r->call, &r->flight))
+            is_done = rmpi_flight_done(r->comm, &r->call, &r->flight);
+            rmpi_request_give(r, RMPI_REQUEST_STARTED);
+            if (!is_done)
                 return 0;
         }
     *done = 1;
@@ -219,30 +252,33 @@ int reactant_mpi_testall(int n, reactant_mpi_request **requests, int *done, reac
 int reactant_mpi_start(reactant_mpi_request *request)
 {
     static const char *const name = "reactant_mpi_start";
-    struct rmpi_request *r = rmpi_request_live(request);
-    uint32_t idle = PREPARED_ONLY;
+    struct rmpi_request *r;
     int rc;
-    if (!r || !r->prepared)
-        return r ? rmpi_fail(REACTANT_MPI_ERR_STATE, "%s: the call is started already; it was not prepared", name)
-                 : rmpi_bad_request(name, request);
-    if (rmpi_comm_state(r->comm) != RMPI_LIVE)
-        return rmpi_bad_comm(name, r->comm);
-    if (!__atomic_compare_exchange_n(&r->active, &idle, IN_USE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (rmpi_request_look(request, &r) == RMPI_REQUEST_GONE)
+        return rmpi_bad_request(name, request);
+    if (rmpi_comm_state(rmpi_request_comm(r)) != RMPI_LIVE)
+        return rmpi_bad_comm(name, rmpi_request_comm(r));
+    if (!(r = rmpi_request_take(request, RMPI_REQUEST_IDLE)))
         return rmpi_fail(REACTANT_MPI_ERR_STATE, "%s: the call is started already; wait for it first", name);
     rc = rmpi_begin(r->comm, &r->call, &r->flight);
-    __atomic_store_n(&r->active, rc == 0 ? STARTED : PREPARED_ONLY, __ATOMIC_RELEASE);
+    rmpi_request_give(r, rc == 0 ? RMPI_REQUEST_STARTED : RMPI_REQUEST_IDLE);
     return rc;
 }
 
 int reactant_mpi_request_free(reactant_mpi_request *request)
 {
-    struct rmpi_request *r = rmpi_request_live(request);
-    /* In a forked child the lock may be held by a thread that does not exist there. */
-    if (rmpi_forked() || !r || !rmpi_request_drop(request))
-        return rmpi_bad_request("reactant_mpi_request_free", request);
-    if (__atomic_load_n(&r->active, __ATOMIC_ACQUIRE) == PREPARED_ONLY)
+    static const char *const name = "reactant_mpi_request_free";
+    struct rmpi_request *r;
+    if (rmpi_forked()) /* the lock may be held by a thread that does not exist here */
+        return rmpi_bad_request(name, request);
+    if ((r = rmpi_request_take(request, RMPI_REQUEST_IDLE)) != NULL) {
+        rmpi_request_give(r, RMPI_REQUEST_GONE);
         rmpi_request_recycle(r);
-    else
+    } else if ((r = rmpi_request_take(request, RMPI_REQUEST_STARTED)) != NULL) {
+        rmpi_request_give(r, RMPI_REQUEST_GONE);
         adopt(r);
+    } else {
+        return not_taken(name, request);
+    }
     return 0;
 }

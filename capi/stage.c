@@ -104,12 +104,12 @@ static int must_part(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
     return in_place(a) && at_root(c, a) &&
            (a->row == RMPI_alltoallv || (rmpi_rows[a->row].large == BY_REDUCE && a->special & SPECIAL_LARGE) ||
-            (c->modes & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->root != 0 && a->count));
+            (rmpi_modes(c) & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->root != 0 && a->count));
 }
 
 static int by_f32(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    return rmpi_rows[a->row].rules & HAS_OP && c->modes & RMPI_HALF_BY_F32 && is_half(a->type);
+    return rmpi_rows[a->row].rules & HAS_OP && rmpi_modes(c) & RMPI_HALF_BY_F32 && is_half(a->type);
 }
 
 int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int copies)

@@ -115,7 +115,7 @@ struct rmpi_comm *rmpi_device_comm(const char *name, const void *word, int *rc)
     else if (unlikely(!c->device))
         *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_NO_DEVICE, name,
                                "a host communicator cannot take device buffers; reactant_mpi_describe says why it has no GPU");
-    else if (unlikely(c->modes & RMPI_DEVICE_FAILED))
+    else if (unlikely(rmpi_modes(c) & RMPI_DEVICE_FAILED))
         *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "an earlier failure ended device calls on this communicator: %s",
                                c->error_text ? c->error_text : "");
     return *rc == 0 ? c : NULL;
@@ -149,7 +149,7 @@ INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *s
     a->stream = stream;
     if (unlikely(rc = check(name, &rows[id], c, a)))
         return rc;
-    if (unlikely(c->modes & RMPI_TRACE))
+    if (unlikely(rmpi_modes(c) & RMPI_TRACE))
         return traced(name, c, a);
     return rmpi_device_result(name, c, rmpi_stream_run(c, a));
 }
@@ -189,7 +189,7 @@ int rmpi_group_end(const struct rmpi_nccl *n)
     for (int id = rmpi_comm_next() - 1; id > 0; id--) {
         const struct rmpi_comm *c = &rmpi_comms[id];
         int one;
-        if (rmpi_comm_state(c) != RMPI_LIVE || !c->device || c->modes & RMPI_DEVICE_FAILED)
+        if (rmpi_comm_state(c) != RMPI_LIVE || !c->device || rmpi_modes(c) & RMPI_DEVICE_FAILED)
             continue;
         if ((one = rmpi_nccl_settle(c->device, NCCL_IN_PROGRESS)) != NCCL_SUCCESS)
             rc = one;

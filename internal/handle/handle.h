@@ -88,12 +88,20 @@ struct rmpi_flight {
     int64_t since;            /* trace: when it began */
 };
 
+/* Who may touch a request. A thread that takes one has it alone. */
+enum rmpi_phase {
+    RMPI_REQUEST_GONE,
+    RMPI_REQUEST_IDLE, /* prepared, not started */
+    RMPI_REQUEST_STARTED,
+    RMPI_REQUEST_TAKEN, /* a thread starts, ends or frees it */
+};
+
 struct rmpi_request {
-    uint32_t live;
-    uint32_t generation; /* low bits are part of the handle: a recycled slot does not answer to an old handle */
-    struct rmpi_comm *comm;
+    /* Generation and phase in one word: of threads that go for the same request one gets it, and an old handle never gets the slot's
+     * next one. Low bits of the generation are part of the handle. */
+    uint32_t phase;
     uint32_t prepared; /* else it is gone when it is done */
-    uint32_t active;   /* started and not ended */
+    struct rmpi_comm *comm;
     struct rmpi_call call;
     struct rmpi_flight flight; /* while active */
 } __attribute__((aligned(RMPI_REQUEST_BYTES)));
@@ -119,11 +127,23 @@ static inline uint32_t rmpi_comm_state(const struct rmpi_comm *c)
     return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
 }
 
+/* Other threads may set a mode at any time. What belongs to it was written before. */
+static inline uint32_t rmpi_modes(const struct rmpi_comm *c)
+{
+    return __atomic_load_n(&c->modes, __ATOMIC_ACQUIRE);
+}
+
 /* The live communicator that a word means; NULL otherwise. */
 static inline struct rmpi_comm *rmpi_comm_live(const void *word)
 {
     struct rmpi_comm *c = rmpi_comm_slot(word);
     return __builtin_expect(c && rmpi_comm_state(c) == RMPI_LIVE, 1) ? c : NULL;
+}
+
+/* For a thread that has not taken it: the communicator of this request, or of the slot's next one. */
+static inline struct rmpi_comm *rmpi_request_comm(const struct rmpi_request *r)
+{
+    return __atomic_load_n(&r->comm, __ATOMIC_RELAXED);
 }
 
 static inline int rmpi_comm_number(const struct rmpi_comm *c)
@@ -157,10 +177,11 @@ void rmpi_leave(void);
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
 
 /* Requests. The word handed out is the slot's address plus the low bits of its generation. */
-struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word);
-struct rmpi_request *rmpi_request_live(const void *word);
-int rmpi_request_drop(const void *word);                /* its word is dead from now on; 0 if it was not live */
-void rmpi_request_recycle(const struct rmpi_request *); /* its slot may be used again */
+struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word); /* its maker's alone; NULL: no slot */
+enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **);    /* the slot, if it is not gone */
+struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from); /* NULL: it is in another phase */
+void rmpi_request_give(struct rmpi_request *, enum rmpi_phase to);              /* GONE: its word is dead from now on */
+void rmpi_request_recycle(const struct rmpi_request *);                         /* its slot may be used again */
 
 #pragma GCC visibility pop
 

@@ -5,7 +5,7 @@
 
 /* Freed slots are used again oldest first, and not before there are REST of them: an old handle is recognised for long, and a program
  * with few requests touches little memory. Making and freeing a request takes a lock; running one does not. */
-enum { REST = 1024 };
+enum { REST = 1024, PHASES = 4 };
 static struct rmpi_request requests[RMPI_REQUEST_SLOTS];
 static uint16_t freed[RMPI_REQUEST_SLOTS]; /* ring of slots given back */
 static unsigned unused_from, freed_from, freed_count;
@@ -16,6 +16,7 @@ _Static_assert(RMPI_REQUEST_SLOTS <= 1 << 16, "slots are numbered in 16 bits");
 struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word)
 {
     struct rmpi_request *r = NULL;
+    uint32_t generation;
     pthread_mutex_lock(&lock);
     if (freed_count < REST && unused_from < RMPI_REQUEST_SLOTS) {
         r = &requests[unused_from++];
@@ -27,27 +28,46 @@ struct rmpi_request *rmpi_request_new(struct rmpi_comm *c, void **word)
     pthread_mutex_unlock(&lock);
     if (!r)
         return NULL;
-    r->generation++;
-    r->comm = c;
-    *word = (char *)r + r->generation % RMPI_REQUEST_BYTES;
+    generation = __atomic_load_n(&r->phase, __ATOMIC_RELAXED) / PHASES + 1;
+    __atomic_store_n(&r->phase, generation * PHASES + RMPI_REQUEST_GONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->comm, c, __ATOMIC_RELAXED);
+    *word = (char *)r + generation % RMPI_REQUEST_BYTES;
     return r;
 }
 
-struct rmpi_request *rmpi_request_live(const void *word)
+/* The slot that a word means, and its phase word if that is of the same generation. */
+static struct rmpi_request *find(const void *word, uint32_t *phase)
 {
     uintptr_t offset = (uintptr_t)word - (uintptr_t)requests;
     struct rmpi_request *r;
     if (offset >= sizeof requests)
         return NULL;
     r = &requests[offset / RMPI_REQUEST_BYTES];
-    return __atomic_load_n(&r->live, __ATOMIC_ACQUIRE) && r->generation % RMPI_REQUEST_BYTES == offset % RMPI_REQUEST_BYTES ? r : NULL;
+    *phase = __atomic_load_n(&r->phase, __ATOMIC_ACQUIRE);
+    return *phase / PHASES % RMPI_REQUEST_BYTES == offset % RMPI_REQUEST_BYTES ? r : NULL;
 }
 
-int rmpi_request_drop(const void *word)
+enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **r)
 {
-    struct rmpi_request *r = rmpi_request_live(word);
-    uint32_t live = 1;
-    return r && __atomic_compare_exchange_n(&r->live, &live, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    uint32_t phase;
+    *r = find(word, &phase);
+    return *r ? phase % PHASES : RMPI_REQUEST_GONE;
+}
+
+struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from)
+{
+    uint32_t phase;
+    struct rmpi_request *r = find(word, &phase);
+    if (!r || phase % PHASES != from ||
+        !__atomic_compare_exchange_n(&r->phase, &phase, phase - from + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return NULL;
+    return r;
+}
+
+void rmpi_request_give(struct rmpi_request *r, enum rmpi_phase to)
+{
+    const uint32_t phase = __atomic_load_n(&r->phase, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->phase, phase - phase % PHASES + to, __ATOMIC_RELEASE);
 }
 
 void rmpi_request_recycle(const struct rmpi_request *r)

@@ -29,6 +29,12 @@ static int nccl_abort(void *comm)
     return 0;
 }
 
+static int gpu_enter(struct rmpi_gpu *gpu, int device, void *context)
+{
+    (void)gpu, (void)device, (void)context;
+    return 0;
+}
+
 static const char *nccl_text(int code)
 {
     return code ? "failed on purpose" : "no error";
@@ -53,7 +59,7 @@ static void device_calls(void *handle, int i)
 static void test_devices(void)
 {
     static struct rmpi_nccl nccl = {.version = 22809, .error_string = nccl_text};
-    static struct rmpi_gpu gpu;
+    static struct rmpi_gpu gpu = {.enter = gpu_enter};
     static struct rmpi_device device = {.nccl = &nccl, .gpu = &gpu, .ordinal = 0};
     reactant_mpi_comm *c;
     int here;

@@ -32,8 +32,11 @@ static void one_rank(struct play *p, int rank, uint64_t game)
     on = &pool[0];
     never_blocking = p->started_only;
     state = mix(game);
-    for (int i = 0; i < STEPS && check_failures == 0; i++)
+    for (int i = 0; i < STEPS; i++) {
         steps[draw(sizeof steps / sizeof *steps)]();
+        if (check_failures) /* the others would wait for this rank */
+            _exit(1);
+    }
 }
 
 /* Threads: the ranks of play 0, then those of play 1 ... */

@@ -212,37 +212,40 @@ static void test_out_of_step(void)
     team_free(1, &c);
 }
 
-/* MPI's functions fail, one after the other, at the first call and later ones: code 44, and nothing is left behind. */
+/*
+ * MPI's functions fail, one after the other: code 44, and nothing is left behind. Each at its first call: where a later part of a call
+ * fails, the library leaves those that were started, and their memory, to MPI.
+ */
 static void test_mpi_fails(void)
 {
-    static const enum rmpi_function all[] = {RMPI_F_Allreduce, RMPI_F_Iallreduce, RMPI_F_Iallgather, RMPI_F_Ireduce, RMPI_F_Ibcast,
-                                             RMPI_F_Isend, RMPI_F_Irecv, RMPI_F_Type_contiguous, RMPI_F_Type_create_struct,
-                                             RMPI_F_Type_create_resized, RMPI_F_Wait, RMPI_F_Test};
+    static const enum rmpi_function all[] = {RMPI_F_Allreduce,          RMPI_F_Iallreduce,          RMPI_F_Iallgather, RMPI_F_Ireduce, RMPI_F_Ibcast,
+                                             RMPI_F_Irecv,              RMPI_F_Type_contiguous,     RMPI_F_Wait,       RMPI_F_Test,
+                                             RMPI_F_Type_create_struct, RMPI_F_Type_create_resized, RMPI_F_Sendrecv};
     int64_t x[20] = {1}, y[20];
     const size_t counts[] = {15}, displs[] = {0};
-    for (size_t f = 0; f < sizeof all / sizeof *all; f++)
-        for (int skip = 0; skip < 3; skip++) {
-            reactant_mpi_comm *c;
-            reactant_mpi_request *r = NULL;
-            int failed = 0, done = 0;
-            team_new(1, 0, 4, &c);
-            fake_fail(all[f], skip, 1);
-            failed += reactant_mpi_allreduce(x, y, 2, I64, SUM, c) != 0;
-            failed += reactant_mpi_allreduce(x, y, 15, I64, SUM, c) != 0;
-            failed += reactant_mpi_allgather(x, y, 15, I64, c) != 0;
-            failed += reactant_mpi_allgather(x, y, 15, I64, c) != 0;
-            failed += reactant_mpi_reduce_scatter(x, y, 15, I64, SUM, c) != 0;
-            failed += reactant_mpi_allgatherv(x, 15, y, counts, displs, I64, c) != 0;
-            failed += reactant_mpi_sendrecv(x, 15, 0, 1, y, 15, 0, 1, I64, c, NULL) != 0;
-            if (reactant_mpi_iallreduce(x, y, 2, I64, SUM, c, &r) == 0)
-                while (!done && reactant_mpi_test(r, &done, NULL) == 0)
-                    ;
-            fake_fail(all[f], 0, 0);
-            CHECK(failed <= 2, "%d calls failed for one failure of MPI", failed);
-            CHECK(reactant_mpi_comm_error(c) == 0 || reactant_mpi_comm_error(c) == REACTANT_MPI_ERR_MPI, "%d", reactant_mpi_comm_error(c));
-            CHECK(fake_count().types == 0, "%ld derived types are left", fake_count().types);
-            team_free(1, &c);
-        }
+    for (size_t f = 0; f < sizeof all / sizeof *all; f++) {
+        reactant_mpi_comm *c;
+        reactant_mpi_request *r = NULL;
+        int failed = 0, done = 0;
+        team_new(1, 0, 4, &c);
+        fake_fail(all[f], 0, 1);
+        failed += reactant_mpi_allreduce(x, y, 2, I64, SUM, c) != 0;
+        failed += reactant_mpi_allreduce(x, y, 15, I64, SUM, c) != 0;
+        failed += reactant_mpi_allgather(x, y, 15, I64, c) != 0;
+        failed += reactant_mpi_reduce_scatter(x, y, 15, I64, SUM, c) != 0;
+        failed += reactant_mpi_allgatherv(x, 15, y, counts, displs, I64, c) != 0;
+        failed += reactant_mpi_sendrecv(x, 2, 0, 1, y, 2, 0, 1, I64, c, NULL) != 0;
+        failed += reactant_mpi_sendrecv(x, 15, 0, 1, y, 15, 0, 1, I64, c, NULL) != 0;
+        if (reactant_mpi_iallreduce(x, y, 2, I64, SUM, c, &r) == 0)
+            while (!done && failed == 0)
+                failed += reactant_mpi_test(r, &done, NULL) != 0;
+        if (failed && r && !done)
+            reactant_mpi_wait(r, NULL);
+        CHECK(failed == 1, "%d calls failed for one failure of MPI's function %d", failed, (int)all[f]);
+        CHECK(reactant_mpi_comm_error(c) == REACTANT_MPI_ERR_MPI, "%d", reactant_mpi_comm_error(c));
+        ALIVE(c);
+        team_free(1, &c);
+    }
 }
 
 #endif
