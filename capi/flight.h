@@ -50,7 +50,6 @@ int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_
 
 /* Whether this thread may call now: 0, or the public code with the failure recorded. */
 int rmpi_admit(struct rmpi_comm *c, const char *name);
-int rmpi_may_call(const struct rmpi_comm *c);
 /* Start a checked record, through the layers. */
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f);
 /* Requests freed while under way: take back those that are done. */

@@ -7,34 +7,18 @@
 #include "capi/modes.h"
 #include "internal/trace/trace.h"
 
-static int has_ended(const struct rmpi_comm *c)
-{
-    int flag = 0;
-    return rmpi_modes(c) & RMPI_LOOK_FINALIZED && c->mpi->control->finalized(c->mpi, &flag) == 0 && flag;
-}
-
-static int wrong_thread(const struct rmpi_comm *c)
-{
-    int flag = 0;
-    return rmpi_modes(c) & RMPI_MAIN_THREAD && (c->mpi->control->is_thread_main(c->mpi, &flag) != 0 || !flag);
-}
-
-int rmpi_may_call(const struct rmpi_comm *c)
-{
-    return likely(!rmpi_modes(c)) || (!rmpi_comm_is_out_of_step(c) && !has_ended(c) && !wrong_thread(c));
-}
-
 int rmpi_admit(struct rmpi_comm *c, const char *name)
 {
-    if (likely(!rmpi_modes(c)))
-        return 0;
-    if (rmpi_comm_is_out_of_step(c))
+    const struct rmpi_mpi *m = c->mpi;
+    const uint32_t modes = rmpi_modes(c);
+    int flag = 0;
+    if (unlikely(modes & RMPI_OUT_OF_STEP))
         return rmpi_out_of_step(c, name);
-    if (has_ended(c)) {
+    if (modes & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) {
         rmpi_mpi_ends();
         return rmpi_bad_comm(name, c);
     }
-    if (wrong_thread(c))
+    if (modes & RMPI_MAIN_THREAD && (m->control->is_thread_main(m, &flag) != 0 || !flag))
         return rmpi_call_failed(c, REACTANT_MPI_ERR_THREAD, name,
                                 "MPI was initialised with thread level funneled or single, so only the thread that initialised it "
                                 "may call; initialise it with MPI_THREAD_MULTIPLE");

@@ -42,8 +42,7 @@ static int is_over(struct rmpi_request *r)
     int open = 1;
     if (rmpi_comm_state(r->comm) != RMPI_LIVE)
         return 1;
-    if (rmpi_may_call(r->comm))
-        end_flight(r, 0, &open);
+    end_flight(r, 0, &open);
     return !open;
 }
 
