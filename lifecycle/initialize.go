@@ -147,8 +147,8 @@ func hostComm(lib *mpi.Library, host HostHandle) (uint64, *cerr.Error) {
 
 // duplicate makes the two communicators that everything runs on: one for the user's operations, one for the library's own messages.
 func (s *session) duplicate() (err *cerr.Error) {
-	if err := s.lib.Room(); err != nil {
-		return noMore(err)
+	if !s.lib.Room() {
+		return full("this rank")
 	}
 	if s.user, err = s.lib.Dup(s.host, s.options.TimeoutMS); err != nil {
 		return noMore(err)

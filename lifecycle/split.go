@@ -59,12 +59,14 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 	defer enter()()
 	// Everybody's colour first: it is the proof, within the time, that all have arrived, since MPI's split itself cannot be bounded. A rank
 	// that has given up has sent its colour too: the second round, which it does not join, proves that nobody has.
-	failed := uint32(0)
+	state := fit
 	if on, _ := handle.ByWord(word); parent.gpu != nil && on.DeviceFailed() {
-		failed = 1
+		state = deviceFailed
+	} else if !parent.lib.Room() {
+		state = noRoom
 	}
 	wish := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(max(color, -1))), uint32(key))
-	all, err := parent.lib.AllGather(parent.control, len(parent.ranks), binary.NativeEndian.AppendUint32(wish, failed), parent.options.TimeoutMS)
+	all, err := parent.lib.AllGather(parent.control, len(parent.ranks), binary.NativeEndian.AppendUint32(wish, state), parent.options.TimeoutMS)
 	if err == nil {
 		err = parent.lib.Barrier(parent.control, parent.options.TimeoutMS)
 	}
@@ -72,7 +74,10 @@ func Split(word unsafe.Pointer, color, key int) (c handle.Comm, ok bool, err *ce
 		return c, false, err
 	}
 	for rank, b := range all {
-		if binary.NativeEndian.Uint32(b[8:]) != 0 {
+		switch binary.NativeEndian.Uint32(b[8:]) {
+		case noRoom:
+			return c, false, full(fmt.Sprintf("rank %d on %s", rank, words(parent.ranks[rank].Host[:])))
+		case deviceFailed:
 			return c, false, cerr.New(cerr.NCCL, "an earlier failure ended device calls on this communicator at rank %d; nothing can be split from it", rank)
 		}
 	}
@@ -205,11 +210,14 @@ func (s *session) create(ranks []int, list uint64) (handle.Comm, *cerr.Error) {
 	defer enter()()
 	child, tag := s.child(ranks), createTag(list, s.lib.TagUB(s.control))
 	// MPI's function cannot be bounded, so all must be there first.
-	if err := s.notIn(s.lib.Meet(s.control, s.rank, ranks, tag, s.options.TimeoutMS)); err != nil {
+	room, err := s.lib.Meet(s.control, s.rank, ranks, tag, s.lib.Room(), s.options.TimeoutMS)
+	if s.notIn(err) != nil {
 		return none, err
 	}
+	if !room {
+		return none, full("one of the listed ranks")
+	}
 	for _, made := range []*uint64{&child.user, &child.control} {
-		var err *cerr.Error
 		if *made, err = s.lib.CreateGroup(s.control, ranks, tag); err != nil {
 			return none, child.undo(noMore(err))
 		}
@@ -217,9 +225,9 @@ func (s *session) create(ranks []int, list uint64) (handle.Comm, *cerr.Error) {
 	return child.complete(list, &steps)
 }
 
-// createTag is the first of four tags for the messages of one list on the parent's control communicator: ranks that are given different
+// createTag is the first of eight tags for the messages of one list on the parent's control communicator: ranks that are given different
 // lists never meet, and get a timeout instead of undefined behaviour. Tags below 16 have other uses.
-func createTag(list uint64, highest int) int { return 16 + 4*int(list%uint64((highest-16)/4)) }
+func createTag(list uint64, highest int) int { return 16 + 8*int(list%uint64((highest-16)/8)) }
 
 // child is a session over some of the parent's ranks, on the same devices.
 func (s *session) child(ranks []int) *session {
@@ -285,19 +293,31 @@ func (s *session) propose(list uint64) (id int, err *cerr.Error) {
 	return id, nil
 }
 
+// What a rank says of itself before a split.
+const (
+	fit uint32 = iota
+	deviceFailed
+	noRoom
+)
+
 // noMore says what a failure to make another MPI communicator means: every rank is there and its arguments are right.
 func noMore(err *cerr.Error) *cerr.Error {
 	if err.Code != cerr.MPI {
 		return err
 	}
+	return full("every rank. " + err.Text)
+}
+
+// full is the error of a process that has no room for more of MPI's communicators.
+func full(where string) *cerr.Error {
 	live := 0
 	for id := 1; id < handle.Next(); id++ {
 		if handle.ByID(id).State() == handle.Live {
 			live++
 		}
 	}
-	return cerr.New(cerr.Memory, "MPI has no more communicators. Each one of this library takes two, and %d live in this process: free some "+
-		"(reactant_mpi_comm_free). %s", live, err.Text)
+	return cerr.New(cerr.Memory, "MPI has no more communicators; each one of this library takes two, and %d live in this process: free some "+
+		"(reactant_mpi_comm_free). Seen by %s", live, where)
 }
 
 // inherit makes the device half on the parent's device: from its NCCL communicator if start says so, else from a new id.

@@ -123,43 +123,68 @@ func (l *Library) sendEmpty(comm uint64, peer, tag int) *cerr.Error {
 	return nil
 }
 
+// await an empty message.
 func (l *Library) await(comm uint64, peer, tag int, timeoutMS int64) *cerr.Error {
-	var rc C.int
-	switch C.rmpi_await(l.c, C.uint64_t(comm), C.int(peer), C.int(tag), C.int64_t(timeoutMS), &rc) {
-	case 0:
-		return nil
-	case 1:
-		return cerr.New(cerr.Timeout, "rank %d did not arrive with the same list of ranks within %d ms", peer, timeoutMS)
-	}
-	return l.Error("MPI_Iprobe", rc)
+	_, err := l.either(comm, peer, tag, tag, timeoutMS)
+	return err
 }
 
-// Meet returns when every listed rank has called, waiting at most about the given time. Two rounds: one who gave up in the first has still
-// told that it was there, but is missed in the second. Takes four tags.
-func (l *Library) Meet(comm uint64, rank int, ranks []int, tag int, timeoutMS int64) *cerr.Error {
+// either of two tags may an empty message have; it is told which.
+func (l *Library) either(comm uint64, peer, tag, other int, timeoutMS int64) (int, *cerr.Error) {
+	var rc C.int
+	got := C.int(tag)
+	switch C.rmpi_await(l.c, C.uint64_t(comm), C.int(peer), &got, C.int(other), C.int64_t(timeoutMS), &rc) {
+	case 0:
+		return int(got), nil
+	case 1:
+		return 0, cerr.New(cerr.Timeout, "rank %d did not arrive with the same list of ranks within %d ms", peer, timeoutMS)
+	}
+	return 0, l.Error("MPI_Iprobe", rc)
+}
+
+// refusal is the distance of the tag that says no.
+const refusal = 4
+
+func (l *Library) hear(comm uint64, peer, tag int, timeoutMS int64) (yes bool, err *cerr.Error) {
+	got, err := l.either(comm, peer, tag, tag+refusal, timeoutMS)
+	return got == tag, err
+}
+
+func (l *Library) say(yes bool, comm uint64, peer, tag int) *cerr.Error {
+	if !yes {
+		tag += refusal
+	}
+	return l.sendEmpty(comm, peer, tag)
+}
+
+// Meet returns when every listed rank has called, waiting at most about the given time, and tells whether all are able to go on. Two
+// rounds: one who gave up in the first has still told that it was there, but is missed in the second. Takes eight tags.
+func (l *Library) Meet(comm uint64, rank int, ranks []int, tag int, able bool, timeoutMS int64) (all bool, err *cerr.Error) {
 	root := ranks[0]
 	for _, tag := range []int{tag, tag + 2} {
 		if rank != root {
-			if err := l.sendEmpty(comm, root, tag); err != nil {
-				return err
+			if err := l.say(able, comm, root, tag); err != nil {
+				return false, err
 			}
-			if err := l.await(comm, root, tag+1, timeoutMS); err != nil {
-				return err
+			if able, err = l.hear(comm, root, tag+1, timeoutMS); err != nil {
+				return false, err
 			}
 			continue
 		}
 		for _, peer := range ranks[1:] {
-			if err := l.await(comm, peer, tag, timeoutMS); err != nil {
-				return err
+			yes, err := l.hear(comm, peer, tag, timeoutMS)
+			if err != nil {
+				return false, err
 			}
+			able = able && yes
 		}
 		for _, peer := range ranks[1:] {
-			if err := l.sendEmpty(comm, peer, tag+1); err != nil {
-				return err
+			if err := l.say(able, comm, peer, tag+1); err != nil {
+				return false, err
 			}
 		}
 	}
-	return nil
+	return able, nil
 }
 
 // Close takes the notices of the ranks that failed off the communicator, so that none is met in a later round.
@@ -188,29 +213,30 @@ func (l *Library) Split(comm uint64, color, key int) (out uint64, ok bool, err *
 	return uint64(word), true, nil
 }
 
-// Room proves that Open MPI has room for the two communicators of one of ours: where there are no more its MPI_Comm_idup frees what is not
-// its own, and a failed call leaves messages under way on the communicator that it was to copy. Others just say so.
-func (l *Library) Room() (err *cerr.Error) {
+// Room tells whether there is room here for the two MPI communicators of one of ours. Open MPI must not come to the end of them: a rank
+// that has none returns while the others wait for it, and its MPI_Comm_idup frees what is not its own. Other MPIs say on every rank alike
+// that there are no more.
+func (l *Library) Room() bool {
 	if !strings.HasPrefix(l.implementation, "Open MPI") {
-		return nil
+		return true
 	}
 	var made [2]uint64
+	room := true
 	l.quietly(l.predefined(), func() {
 		for i := range made {
+			var err *cerr.Error
 			if made[i], _, err = l.Split(uint64(l.c.constant[C.RMPI_K_COMM_SELF]), 0, 0); err != nil {
+				room = false
 				return
 			}
 		}
 	})
 	for _, comm := range made {
-		if comm == 0 {
-			continue
-		}
-		if e := l.Free(comm); err == nil {
-			err = e
+		if comm != 0 && l.Free(comm) != nil {
+			room = false
 		}
 	}
-	return err
+	return room
 }
 
 // CreateGroup makes a communicator of the listed ranks, in the order of the list; called by them only.

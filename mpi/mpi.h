@@ -151,8 +151,8 @@ void rmpi_mend_wi4mpi(struct rmpi_mpi *m);
 int64_t rmpi_pace(int turn, int64_t *start);
 /* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
 int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
-/* The same for an empty message, which is received. */
-int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int tag, int64_t timeout_ms, int *rc);
+/* The same for an empty message of one of two tags, which is received; *tag becomes the one that came. */
+int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int *tag, int other, int64_t timeout_ms, int *rc);
 /* Whether a rank of a communicator has sent the notice of its failure; for waits elsewhere (nccl/job.h). */
 struct rmpi_notice {
     const struct rmpi_mpi *mpi;

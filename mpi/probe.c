@@ -55,20 +55,27 @@ int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *
 
 struct empty {
     uint64_t comm;
-    int source, tag;
+    int source, tag, other; /* either tag */
 };
 
 static int look_for(const struct rmpi_mpi *m, void *what, int *there)
 {
-    const struct empty *e = what;
-    return m->control->iprobe(m, e->comm, e->source, e->tag, there);
+    struct empty *e = what;
+    int rc = m->control->iprobe(m, e->comm, e->source, e->tag, there);
+    if (rc != 0 || *there)
+        return rc;
+    rc = m->control->iprobe(m, e->comm, e->source, e->other, there);
+    if (rc == 0 && *there)
+        e->tag = e->other;
+    return rc;
 }
 
-int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int tag, int64_t timeout_ms, int *rc)
+int rmpi_await(const struct rmpi_mpi *m, uint64_t comm, int source, int *tag, int other, int64_t timeout_ms, int *rc)
 {
-    struct empty e = {comm, source, tag};
+    struct empty e = {comm, source, *tag, other};
     int end = poll(look_for, m, &e, timeout_ms, rc);
-    if (end == 0 && (*rc = m->control->recv_empty(m, comm, source, tag)) != 0)
+    *tag = e.tag;
+    if (end == 0 && (*rc = m->control->recv_empty(m, comm, source, e.tag)) != 0)
         return 2;
     return end;
 }

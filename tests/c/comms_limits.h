@@ -93,9 +93,11 @@ static int leaks(int n)
 
 /* ---- MPI's communicators ---- */
 
-/* Duplicates of ours by MPI itself, since errors of ours return: everything that is left, then `spare` given back. */
-static hword *fill(int *filled, int spare, hword parent)
+/* Duplicates by MPI itself of a communicator of ours, whose errors return, and which has this rank only, so that no messages are needed:
+ * everything that is left, then `spare` given back. */
+static hword *fill(int *filled, int spare, reactant_mpi_comm *alone)
 {
+    const hword parent = (hword)reactant_mpi_mpi_comm(alone);
     int (*dup)(hword, hword *), n = 0;
     hword *list = malloc(200000 * sizeof *list);
     *(void **)&dup = host_sym("MPI_Comm_dup");
@@ -136,13 +138,13 @@ static void none_left(void)
 
 static int contexts(void)
 {
-    reactant_mpi_comm *mine[4], *c = NULL;
+    reactant_mpi_comm *mine[4], *alone = NULL, *c = NULL;
     hword h, *list;
     int filled, only_here;
     begin_with_devices();
     h = host_dup(host.world);
-    const hword ours = (hword)reactant_mpi_mpi_comm(comm);
-    list = fill(&filled, 9, ours);
+    OK(reactant_mpi_comm_split(comm, rank, 0, &alone));
+    list = fill(&filled, 9, alone);
     if (rank == 0)
         printf("this MPI makes %d more communicators\n", filled + 9);
     for (int i = 0; i < 4; i++)
@@ -170,11 +172,10 @@ static int contexts(void)
     unfill(list, filled);
 
     /* Room on all ranks but one: a split in which only rank 0's colour lacks it fails for all, and so does what rank 0 takes part in. */
-    OK(reactant_mpi_comm_split(comm, rank, 0, &c));
     list = NULL;
     only_here = 0;
     if (rank == 0)
-        list = fill(&only_here, 1, (hword)reactant_mpi_mpi_comm(c));
+        list = fill(&only_here, 1, alone);
     host_barrier(h);
     reactant_mpi_comm *d = NULL;
     for (int round = 0; round < 2; round++) {
@@ -187,7 +188,7 @@ static int contexts(void)
         OK(reactant_mpi_comm_free(d));
     }
     unfill(list, only_here);
-    OK(reactant_mpi_comm_free(c));
+    OK(reactant_mpi_comm_free(alone));
     int64_t from = 0;
     cycle(20, &from);
     host_free(&h);
