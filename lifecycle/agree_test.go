@@ -105,3 +105,14 @@ func TestLocal(t *testing.T) {
 		require.Equal(t, want, [2]int{r, n}, rank)
 	}
 }
+
+func TestFirstOfNode(t *testing.T) {
+	all := ranks(5, nil)
+	for rank, want := range []int{0, 0, 2, 2, 4} {
+		require.Equal(t, want, firstOfNode(all, rank))
+	}
+	all = ranks(4, func(rank int, r *record) { r.Node = uint64(rank % 2) }) // dealt out in turn
+	for rank, want := range []int{0, 1, 0, 1} {
+		require.Equal(t, want, firstOfNode(all, rank))
+	}
+}

@@ -86,6 +86,9 @@ static int leaks(int n)
     long grown = resident_kib() - kib, in_use = ((long)mallinfo2().uordblks - (long)heap) / 1024;
     if (rank == 0)
         printf("%d more communicators: %ld KiB more resident of %ld, %ld KiB more in use on the C heap\n", n, grown, kib, in_use);
+    CHECK(in_use < 256, "%ld KiB more", in_use);
+    /* Go collects above 64 MiB, which takes some ten thousand; and each leaves its slot of 256 bytes. */
+    CHECK(grown < (n < 10000 ? 16384 : 8192), "%ld KiB more", grown);
     CHECK(files() <= open, "%d files, %d before", files(), open);
     OK(reactant_mpi_finalize(NULL));
     return check_done(rank);

@@ -174,8 +174,37 @@ static void test_host_children(void)
     host_free(&h);
 }
 
+/* The other ways to make one, and ids of the host's own for the devices. */
+static void test_other_children(void)
+{
+    reactant_mpi_comm *c = NULL, *d = NULL;
+    int all[64], back[64];
+    int64_t ids[64], mine[2] = {100 + rank, 200 + rank};
+    for (int i = 0; i < size; i++) {
+        all[i] = i;
+        back[i] = size - 1 - i;
+        ids[i] = 200 + back[i];
+    }
+    OK(reactant_mpi_comm_dup(comm, &c));
+    check_child(__LINE__, c, size, all);
+    OK(reactant_mpi_set_devices(c, mine, 2));
+    OK(reactant_mpi_comm_from_devices(c, ids, size, &d));
+    check_child(__LINE__, d, size, back);
+    OK(reactant_mpi_comm_free(c));
+    OK(reactant_mpi_comm_from_devices(d, &mine[0], 1, &c));
+    check_child(__LINE__, c, 1, &rank);
+    OK(reactant_mpi_comm_free(c));
+    OK(reactant_mpi_comm_free(d));
+    OK(reactant_mpi_comm_split_node(comm, -rank, &c)); /* one host */
+    check_child(__LINE__, c, size, back);
+    OK(reactant_mpi_comm_free(c));
+    DEVICE_ALIVE(comm);
+    CONTEXTS_RIGHT();
+}
+
 static void test_comms(void)
 {
+    test_other_children();
     test_split();
     test_create();
     test_host_children();

@@ -1,6 +1,8 @@
 """Every C test at 1, 2, 3 (4) ranks on every MPI that is here."""
 
 import os
+import re
+import sys
 
 import pytest
 from harness import BUILD, FULL, SYSTEM, WHEELS, checked, launch, program, told
@@ -30,6 +32,11 @@ CASES = [
     ("threads serialized", {}, (2,), (2,)),
     ("threads coroutine", {}, (1, 2), (2,)),
     ("fork", {}, (1, 2), (2,)),
+    ("comms children", {}, (1, 2, 3), (2,)),
+    ("comms at-once", {}, (2, 3), (2,)),
+    ("comms again", {}, (2,), ()),
+    ("comms leaks 1000", {}, (2,), ()),
+    ("comms contexts", {}, (2,), (2,)),
 ]
 AT_LEAST = {"lifecycle late-rank": 2, "threads serialized": 2}
 
@@ -48,6 +55,22 @@ def cases():
 @pytest.mark.parametrize("mpi, command, env, n", list(cases()))
 def test_c(mpi, command, env, n):
     checked(mpi, n, [program(command[0]), *command[1:]], env=env, timeout=240 if FULL else 120)
+
+
+@pytest.mark.parametrize("mpi", MAIN)
+def test_no_more_numbers(mpi):
+    checked(mpi, 1, [program("comms"), "numbers"])
+
+
+@pytest.mark.parametrize("mpi", MAIN)
+def test_numbers_are_the_same_in_every_run(mpi):
+    runs = [sorted(re.findall(r"rank \d of 3:[ \d]+ end", checked(mpi, 3, [program("comms"), "stable"]).stdout)) for _ in range(2)]
+    assert len(runs[0]) == 3 and runs[0] == runs[1], runs
+
+
+@pytest.mark.parametrize("mpi", EVERY)
+def test_numbers_do_for_handles(mpi):
+    checked(mpi, 1, [sys.executable, os.path.join(os.path.dirname(__file__), "every_function_by_id.py")])
 
 
 @pytest.mark.parametrize("mpi", EVERY)
