@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     reactant_mpi_comm *world = reactant_mpi_initialize(REACTANT_MPI_COMM_WORLD);
     NEED(world, "%s", reactant_mpi_last_error());
     no_access = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    join(world);
+    join(world, false);
     on = &pool[0];
     check_rank = on->rank;
     seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();

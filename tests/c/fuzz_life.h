@@ -6,10 +6,11 @@
 
 #include "fuzz.h"
 
-static void join(reactant_mpi_comm *c)
+/* What is made from a communicator with devices has them too. */
+static void join(reactant_mpi_comm *c, bool has_devices)
 {
     struct member *m = &pool[members++];
-    *m = (struct member){c, reactant_mpi_rank(c), reactant_mpi_size(c), false};
+    *m = (struct member){c, reactant_mpi_rank(c), reactant_mpi_size(c), has_devices};
     CHECK(m->rank >= 0 && m->size > m->rank, "rank %d of %d", m->rank, m->size);
 }
 
@@ -49,7 +50,7 @@ static void step_communicator(void)
         break;
     }
     if (c)
-        join(c);
+        join(c, on->has_devices);
     c = (reactant_mpi_comm *)data.send;
     if (one_in(3)) {
         GIVES(0, CALL(comm_split, on->c, -1, 0, &c)); /* a part of none */
@@ -91,7 +92,9 @@ static void step_wrong_communicator(void)
         GIVES(REACTANT_MPI_ERR_ARGUMENT, CALL(comm_create, on->c, one_in(2) ? 0 : INT32_MIN, one_in(2) ? NULL : self_twice, out));
         break;
     case 9: GIVES(REACTANT_MPI_ERR_ARGUMENT, CALL(comm_from_devices, on->c, NULL, 3, out)), made = 0; break;
-    case 10: GIVES(REACTANT_MPI_ERR_ARGUMENT, CALL(set_devices, on->c, twice, 2)), made = 0; break;
+    case 10:
+        GIVES(on->has_devices ? REACTANT_MPI_ERR_STATE : REACTANT_MPI_ERR_ARGUMENT, CALL(set_devices, on->c, twice, 2)), made = 0;
+        break;
     case 11: GIVES(REACTANT_MPI_ERR_COMM, CALL(set_devices, wrong, twice, 1)), made = 0; break;
     case 12: GIVES(REACTANT_MPI_ERR_COMM, CALL(comm_set_timeout, wrong, 0)), made = 0; break;
     case 13: GIVES(REACTANT_MPI_ERR_ARGUMENT, CALL(comm_set_timeout, on->c, -1 - (int)draw(1000))), made = 0; break;

@@ -63,10 +63,17 @@ def in_time(comm):
 def prepared(comm):
     values, out = np.zeros(3), np.zeros(3)
     with comm.prepare_allreduce(values, out) as call:
+        ends = [
+            call.Wait,
+            call.wait,
+            lambda: call.wait_for(30_000),
+            lambda: ended_by_test(call),
+            lambda: Request.Waitall([call]),
+        ]
         for step in range(5):
             values[:] = step + comm.rank
             wanted = np.full(3, comm.size * step + comm.size * (comm.size - 1) / 2)
-            for end in (call.Wait, call.wait, lambda: call.wait_for(30_000), lambda: ended_by_test(call), lambda: Request.Waitall([call])):
+            for end in ends:
                 out[:] = 0
                 call.Start()
                 fails(8, "started", call)

@@ -1,4 +1,4 @@
-"""Communicators from communicators, on the host: as mpi4py's Dup, Split, Split_type and Create_group make them; and by device ids."""
+"""Communicators from communicators, on the host: as mpi4py's Dup, Split, Split_type and Create_group make them; by device ids."""
 
 import numpy as np
 import reactant_mpi
@@ -146,7 +146,8 @@ def by_device(ours):
     part.finalize()
     ours.set_devices(np.array([10 * rank, 10 * rank + 1]))
     fails(8, "already", ours.set_devices, [rank])
-    for ids in ([10 * r for r in range(n)], [10 * r + r % 2 for r in reversed(range(n))], list({10 * n - 9: 0, 0: 0, 1: 0}), [10 * rank + 1]):
+    backwards = [10 * r + r % 2 for r in reversed(range(n))]
+    for ids in ([10 * r for r in range(n)], backwards, list({10 * n - 9: 0, 0: 0, 1: 0}), [10 * rank + 1]):
         ranks = list(dict.fromkeys(i // 10 for i in ids))
         if rank not in ranks:
             fails(1, "", ours.from_devices, ids)
