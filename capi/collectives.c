@@ -61,6 +61,10 @@ static inline __attribute__((always_inline)) struct rmpi_request *make(const cha
     if ((*rc = check(&rmpi_rows[row], c, a)))
         return NULL;
     if (!(r = rmpi_request_new(c, handle))) {
+        rmpi_look_at_orphans(RMPI_ALL);
+        r = rmpi_request_new(c, handle);
+    }
+    if (!r) {
         *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[row].name,
                                "all %d requests of the process are in use; free some (reactant_mpi_request_free), or wait for them",
                                RMPI_REQUEST_SLOTS);

@@ -1,6 +1,6 @@
 /* The public control functions: argument checks, then one call into Go, or a look at the communicator's slot. */
 #include "_cgo_export.h"
-#include "capi/call.h"
+#include "capi/flight.h"
 #include "nccl/nccl.h"
 
 #include <stdlib.h>
@@ -59,7 +59,11 @@ reactant_mpi_comm *reactant_mpi_initialize(uintptr_t comm)
 int reactant_mpi_finalize(reactant_mpi_comm *comm)
 {
     int rc = rmpi_control_refused("reactant_mpi_finalize");
-    return rc != 0 ? rc : rmpiGoFinalize(comm);
+    if (rc != 0)
+        return rc;
+    if (!comm || rmpi_comm_live(comm))
+        rmpi_settle_orphans(rmpi_comm_live(comm));
+    return rmpiGoFinalize(comm);
 }
 
 int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out)

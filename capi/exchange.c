@@ -115,7 +115,7 @@ static void permute(struct exchange *x, const struct rmpi_call *a)
 static void sendrecv(struct exchange *x, const struct rmpi_call *a)
 {
     struct rmpi_call m = *a;
-    x->f->receives = 1;
+    x->f->receives = rmpi_from_a_rank(x->c, a);
     m.row = RMPI_recv;
     if ((x->rc = rmpi_start_message(x->c, &m, x->c->word, x->f)) != 0)
         return;

@@ -28,6 +28,11 @@ int rmpi_start_parts(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi
 int rmpi_start_one(struct rmpi_comm *c, const struct rmpi_call *a, uint64_t comm, struct rmpi_flight *f);
 /* A message of any size: one element of a derived type where an int cannot count. */
 int rmpi_start_message(struct rmpi_comm *c, const struct rmpi_call *a, uint64_t comm, struct rmpi_flight *f);
+/* Whether a receive has a status of its own: MPICH 4.0 fills in nonsense where the source is PROC_NULL. */
+static inline int rmpi_from_a_rank(const struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    return a->source != (int)c->mpi->constant[RMPI_K_PROC_NULL];
+}
 /* gatherv, scatterv, alltoallv, permute, sendrecv by messages. */
 int rmpi_start_exchange(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f);
 
@@ -52,9 +57,20 @@ int rmpi_flight_end(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_
 int rmpi_admit(struct rmpi_comm *c, const char *name);
 /* Start a checked record, through the layers. */
 int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f);
-/* Requests freed while under way: take back those that are done. */
-void rmpi_look_at_orphans(void);
+/* As rmpi_flight_end, of a request. */
+int rmpi_end_request(struct rmpi_request *r, int64_t limit_ms, int *open);
 int rmpi_bad_request(const char *function, const void *word) __attribute__((cold, noinline));
+
+/* ---- orphans.c: requests freed while under way ---- */
+
+enum { RMPI_A_FEW = 4, RMPI_ALL = 1 << 30 };
+
+void rmpi_adopt(struct rmpi_request *r);
+/* Take back those that are done, among `most` of them. */
+void rmpi_look_at_orphans(int most);
+/* Before a communicator (NULL: every one) ends, its calls do: collectives, since all ranks have started them, and messages that do so
+ * soon. */
+void rmpi_settle_orphans(const struct rmpi_comm *c);
 
 /* With SERIALIZED: MPI for this thread alone, and back. */
 static inline void rmpi_lock(const struct rmpi_comm *c)

@@ -98,13 +98,13 @@ int rmpi_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_fligh
 {
     int rc;
     if (likely(!rmpi_modes(c))) {
-        rmpi_look_at_orphans();
+        rmpi_look_at_orphans(RMPI_A_FEW);
         return rmpi_flight_begin(c, a, f);
     }
     f->since = rmpi_modes(c) & RMPI_TRACE ? rmpi_trace_now() : 0;
     rc = before(c, a, 1);
     if (rc == 0) {
-        rmpi_look_at_orphans();
+        rmpi_look_at_orphans(RMPI_A_FEW);
         rc = rmpi_flight_begin(c, a, f);
     }
     after(c);

@@ -141,7 +141,7 @@ int rmpi_start_parts(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi
     if (a->row == RMPI_probe)
         return 0; /* looked for, not started */
     if (a->row == RMPI_send || a->row == RMPI_recv) {
-        f->receives = a->row == RMPI_recv;
+        f->receives = a->row == RMPI_recv && rmpi_from_a_rank(c, a);
         return rmpi_start_message(c, a, c->word, f);
     }
     if (!c->mpi->start[a->row])

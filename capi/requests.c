@@ -3,32 +3,8 @@
 #include "capi/flight.h"
 #include "internal/trace/trace.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-/* ---- requests freed while under way: they are looked at now and then, and their slots used again when they are done ---- */
-
-struct orphan {
-    struct orphan *next;
-    struct rmpi_request *request;
-};
-static struct orphan *orphans;
-static pthread_mutex_t orphans_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void adopt(struct rmpi_request *r)
-{
-    struct orphan *o = malloc(sizeof *o);
-    if (!o)
-        return; /* the slot is lost, nothing else */
-    o->request = r;
-    pthread_mutex_lock(&orphans_lock);
-    o->next = orphans;
-    __atomic_store_n(&orphans, o, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&orphans_lock);
-}
-
 /* A look that finds it still under way leaves nothing in the trace. */
-static int end_flight(struct rmpi_request *r, int64_t limit_ms, int *open)
+int rmpi_end_request(struct rmpi_request *r, int64_t limit_ms, int *open)
 {
     const int64_t begin = rmpi_modes(r->comm) & RMPI_TRACE ? rmpi_trace_now() : 0;
     const int rc = rmpi_flight_end(r->comm, &r->call, &r->flight, limit_ms, open);
@@ -36,34 +12,6 @@ static int end_flight(struct rmpi_request *r, int64_t limit_ms, int *open)
         rmpi_trace_done(r->comm, &r->call, &r->flight, begin, rc);
     return rc;
 }
-
-static int is_over(struct rmpi_request *r)
-{
-    int open = 1;
-    if (rmpi_comm_state(r->comm) != RMPI_LIVE)
-        return 1;
-    end_flight(r, 0, &open);
-    return !open;
-}
-
-void rmpi_look_at_orphans(void)
-{
-    if (likely(!__atomic_load_n(&orphans, __ATOMIC_ACQUIRE)))
-        return;
-    pthread_mutex_lock(&orphans_lock);
-    for (struct orphan **at = &orphans, *o; (o = *at) != NULL;) {
-        if (!is_over(o->request)) {
-            at = &o->next;
-            continue;
-        }
-        __atomic_store_n(at, o->next, __ATOMIC_RELEASE); /* the head is read without the lock */
-        rmpi_request_recycle(o->request);
-        free(o);
-    }
-    pthread_mutex_unlock(&orphans_lock);
-}
-
-/* ---- wait and test ---- */
 
 int rmpi_bad_request(const char *function, const void *word)
 {
@@ -116,7 +64,7 @@ static int end(struct rmpi_request *r, int64_t limit_ms, reactant_mpi_status *st
     int rc;
     if (r->flight.watched)
         rmpi_company_enter(r->comm, &r->call);
-    rc = end_flight(r, limit_ms, open);
+    rc = rmpi_end_request(r, limit_ms, open);
     if (r->flight.watched)
         rmpi_company_leave(r->comm);
     if (*open)
@@ -275,7 +223,7 @@ int reactant_mpi_request_free(reactant_mpi_request *request)
         rmpi_request_recycle(r);
     } else if ((r = rmpi_request_take(request, RMPI_REQUEST_STARTED)) != NULL) {
         rmpi_request_give(r, RMPI_REQUEST_GONE);
-        adopt(r);
+        rmpi_adopt(r);
     } else {
         return not_taken(name, request);
     }

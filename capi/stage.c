@@ -99,17 +99,21 @@ static struct side recv_input(const struct rmpi_comm *c, const struct rmpi_call 
     return recv_side(c, a);
 }
 
-/* MPI cannot work in place here: the input is copied to a send buffer. */
+/* MPI cannot work in place here: the input is copied to a send buffer. (MPICH's Reduce_scatter ends by moving the own block to the
+ * front, and aborts the job when the two places overlap.) */
 static int must_part(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
     return in_place(a) && at_root(c, a) &&
-           (a->row == RMPI_alltoallv || (rmpi_rows[a->row].large == BY_REDUCE && a->special & SPECIAL_LARGE) ||
+           (a->row == RMPI_alltoallv || a->row == RMPI_reduce_scatterv ||
+            (rmpi_rows[a->row].large == BY_REDUCE && a->special & SPECIAL_LARGE) ||
             (rmpi_modes(c) & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->root != 0 && a->count));
 }
 
+/* MIN and MAX round nothing, and MPI's of floats may lose a NaN: ours do them always. */
 static int by_f32(const struct rmpi_comm *c, const struct rmpi_call *a)
 {
-    return rmpi_rows[a->row].rules & HAS_OP && rmpi_modes(c) & RMPI_HALF_BY_F32 && is_half(a->type);
+    return rmpi_rows[a->row].rules & HAS_OP && rmpi_modes(c) & RMPI_HALF_BY_F32 && is_half(a->type) && a->op != RMPI_MIN &&
+           a->op != RMPI_MAX;
 }
 
 int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int copies)

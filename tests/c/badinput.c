@@ -1,159 +1,13 @@
 /*
  * Bad input from C: every case gives its code and a text that names the function, the first failure stays latched on the
  * communicator, and afterwards a good allreduce still works. Whatever word is offered as a handle, nothing may crash
- * (badinput_handles.h). Here: arguments, options, foreign handles.
+ * (badinput_handles.h). Here: options, foreign handles.
  */
-#include "badinput.h"
+#include "badinput_arguments.h"
 #include "badinput_handles.h"
 
 #include <limits.h>
 #include <sys/mman.h>
-
-/* ---- arguments ------------------------------------------------------------------------------------------------------------ */
-
-static void test_types_and_ops(void)
-{
-    int strange[] = {-1, INT_MIN, INT_MAX, 0x4c00040a, 0x10000250, 0x2f4, 0x2ff, 11, 58};
-    for (int k = 0; k < N_CALLS; k++) {
-        if (!has_type(k))
-            continue;
-        struct args x = good();
-        for (int type = 0; type < 0x400; type++) {
-            bool known = false;
-            for (size_t t = 0; t < N_TYPES; t++)
-                known = known || types[t].value == type;
-            known = known || (type >= REACTANT_MPI_FLOAT16 && type <= REACTANT_MPI_FLOAT8_E5M2); /* moved, not reduced: below */
-            x.type = type;
-            if (!known)
-                FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
-        }
-        for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
-            x.type = strange[i];
-            FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
-        }
-        x.type = 0, x.count = 0; /* checked whatever the count */
-        FAILS(REACTANT_MPI_ERR_TYPE, call_names[k], call(k, x));
-        if (!has_op(k))
-            continue;
-        for (int op = -3; op < 0x200; op++)
-            for (size_t t = 0; t < N_TYPES; t++) {
-                if (legal(&types[t], op))
-                    continue;
-                x = good();
-                x.type = types[t].value, x.op = op;
-                FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
-            }
-        x = good();
-        for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
-            x.op = strange[i];
-            FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
-        }
-        x.op = REACTANT_MPI_LAND, x.type = REACTANT_MPI_FLOAT32, x.count = 0;
-        FAILS(REACTANT_MPI_ERR_OP, call_names[k], call(k, x));
-    }
-    ALIVE(comm);
-}
-
-static void test_ranks_and_tags(void)
-{
-    int roots[] = {
-        -1, size, size + 1, INT_MAX, INT_MIN, -2, -3, -4, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, REACTANT_MPI_PROC_NULL};
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
-        struct args x = good();
-        x.root = roots[i];
-        for (int k = 0; k < N_CALLS; k++)
-            if (has_root(k))
-                FAILS(REACTANT_MPI_ERR_RANK, call_names[k], call(k, x));
-        int r = roots[i];
-        if (r == REACTANT_MPI_PROC_NULL)
-            continue;
-        FAILS(REACTANT_MPI_ERR_RANK, "send", reactant_mpi_send(a, 1, I64, r, 0, comm));
-        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv",
-              reactant_mpi_sendrecv(a, 1, r, 0, b, 1, REACTANT_MPI_PROC_NULL, 0, I64, comm, NULL));
-        if (r == REACTANT_MPI_ANY_SOURCE)
-            continue;
-        FAILS(REACTANT_MPI_ERR_RANK, "recv", reactant_mpi_recv(b, 1, I64, r, 0, comm, NULL));
-        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv",
-              reactant_mpi_sendrecv(a, 1, REACTANT_MPI_PROC_NULL, 0, b, 1, r, 0, I64, comm, NULL));
-    }
-    int tags[] = {-1, -2, INT_MIN, REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_PROC_NULL, REACTANT_MPI_ANY_TAG};
-    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
-        FAILS(REACTANT_MPI_ERR_RANK, "send", reactant_mpi_send(a, 1, I64, 0, tags[i], comm));
-        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv", reactant_mpi_sendrecv(a, 1, 0, tags[i], b, 1, 0, 0, I64, comm, NULL));
-        if (tags[i] == REACTANT_MPI_ANY_TAG)
-            continue;
-        FAILS(REACTANT_MPI_ERR_RANK, "recv", reactant_mpi_recv(b, 1, I64, 0, tags[i], comm, NULL));
-        FAILS(REACTANT_MPI_ERR_RANK, "sendrecv", reactant_mpi_sendrecv(a, 1, 0, 0, b, 1, 0, tags[i], I64, comm, NULL));
-    }
-    ALIVE(comm);
-}
-
-static void test_counts(void)
-{
-    struct {
-        size_t count;
-        int type;
-    } huge[] = {
-        {SIZE_MAX, I64},
-        {SIZE_MAX / 2, I64},
-        {SIZE_MAX / 8 + 1, I64},
-        {SIZE_MAX / 16 + 1, REACTANT_MPI_COMPLEX128},
-        {SIZE_MAX / 2 + 1, REACTANT_MPI_INT16},
-        {SIZE_MAX, REACTANT_MPI_UINT8},
-        {SIZE_MAX / 2 + 1, REACTANT_MPI_BYTE},
-        {(size_t)-1000, REACTANT_MPI_INT8},
-        {(size_t)1 << 63, REACTANT_MPI_COMPLEX64},
-    };
-    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++)
-        for (int k = 0; k < N_CALLS; k++) {
-            struct args x = good();
-            x.count = huge[i].count, x.type = huge[i].type, x.op = SUM;
-            if (x.type == REACTANT_MPI_BYTE)
-                x.op = REACTANT_MPI_BOR;
-            if (has_type(k))
-                FAILS(REACTANT_MPI_ERR_COUNT, call_names[k], call(k, x));
-        }
-    if (size > 1) /* the block of one rank fits, all blocks do not */
-        for (int k = 0; k < N_CALLS; k++) {
-            int f = base_of(k);
-            struct args x = good();
-            x.count = SIZE_MAX / 8 / (size_t)size + 1;
-            if (f == 2 || f == 4 || f == 5 || ((f == 6 || f == 7) && rank == 0))
-                FAILS(REACTANT_MPI_ERR_COUNT, call_names[k], call(k, x));
-        }
-    ALIVE(comm);
-}
-
-static void test_buffers(void)
-{
-    for (int k = 0; k < N_CALLS; k++) {
-        int f = base_of(k);
-        struct args x = good();
-        bool at_root = rank == 0;
-        /* NULL with a count. Where a buffer is ignored (not the root) it may be NULL. */
-        x.send = NULL;
-        if (has_send(k) && (f != 7 || at_root))
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-        x = good(), x.recv = NULL;
-        if (has_recv(k) && ((f != 1 && f != 6) || at_root))
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-        /* IN_PLACE where MPI has none. */
-        x = good(), x.send = REACTANT_MPI_IN_PLACE;
-        if (has_send(k) && ((is_rooted(k) && !(f == 7 && !at_root) && (f == 7 || !at_root)) || f == 9 || f == 11))
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-        x = good(), x.recv = REACTANT_MPI_IN_PLACE;
-        if (has_recv(k) && ((f != 1 && f != 6 && f != 7) || (f == 7 && !at_root) || ((f == 1 || f == 6) && at_root)))
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-        x = good(), x.send = x.recv = REACTANT_MPI_IN_PLACE;
-        if (has_send(k) && has_recv(k) && (!is_rooted(k) || at_root))
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-        /* Equal pointers say IN_PLACE only where the header says so. */
-        x = good(), x.send = x.recv;
-        if (f == 5 || f == 11)
-            FAILS(REACTANT_MPI_ERR_ARGUMENT, call_names[k], call(k, x));
-    }
-    ALIVE(comm);
-}
 
 /* The first failure of a communicator stays; those of others, and later ones, do not show. */
 static void test_latch(void)
@@ -389,6 +243,9 @@ int main(void)
     test_ranks_and_tags();
     test_counts();
     test_buffers();
+    test_lists();
+    test_destinations();
+    test_places();
     CHECK(reactant_mpi_comm_error(comm) != 0, "the first failure must be latched");
     test_latch();
     test_options();

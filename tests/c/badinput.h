@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hostmpi.h"
+#include "rows.h"
 #include "types.h"
 
 static reactant_mpi_comm *comm; /* good, and stays so */
@@ -20,86 +21,80 @@ static reactant_mpi_request *req;
 
 /* ---- every function that takes a communicator, with otherwise good arguments ---------------------------------------------- */
 
-enum { N_CALLS = 21, N_QUERIES = 9 };
-/* What the text of a refused call must name; a prepare call names the collective that it prepares. */
-static const char *const call_names[N_CALLS] = {
-    "allreduce",      "reduce",  "reduce_scatter", "bcast",    "allgather", "alltoall",  "gather",
-    "scatter",        "barrier", "send",           "recv",     "sendrecv",  "allreduce", "reduce",
-    "reduce_scatter", "bcast",   "allgather",      "alltoall", "gather",    "scatter",   "barrier",
-};
+/* Collectives in their forms, then the messages. */
+enum { N_COLLECTIVE = N_ROWS * N_FORMS, SEND = N_COLLECTIVE, RECV, SENDRECV, ISEND, IRECV, PROBE, N_CALLS, N_QUERIES = 9 };
 
-struct args {
-    const void *send;
-    void *recv;
-    size_t count;
-    int type, op, root;
-    reactant_mpi_comm *c;
-};
+static enum row row_of(int k) /* N_ROWS: a message */
+{
+    return k < N_COLLECTIVE ? (enum row)(k % N_ROWS) : N_ROWS;
+}
+static enum form form_of(int k)
+{
+    return k < N_COLLECTIVE ? (enum form)(k / N_ROWS) : k == ISEND || k == IRECV ? STARTED : BLOCKING;
+}
+
+/* What the text of a refused call must name. */
+static const char *call_name(int k)
+{
+    static const char *const messages[] = {"send", "recv", "sendrecv", "send", "recv", "probe"};
+    return k < N_COLLECTIVE ? row_names[k % N_ROWS] : messages[k - N_COLLECTIVE];
+}
+
+static const size_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, places[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 static struct args good(void)
 {
-    return (struct args){a, b, 1, I64, SUM, 0, comm};
+    return (struct args){.send = a, .recv = b, .count = 1, .type = I64, .op = SUM, .send_counts = ones, .send_displs = places,
+                         .recv_counts = ones, .recv_displs = places, .source = rank, .n_dests = 1, .dests = &rank, .comm = comm};
 }
 
+/* A refused call that makes a request must say that there is none. */
 static int call(int k, struct args x)
 {
+    int rc;
+    req = (reactant_mpi_request *)a;
     switch (k) {
-    case 0: return reactant_mpi_allreduce(x.send, x.recv, x.count, x.type, x.op, x.c);
-    case 1: return reactant_mpi_reduce(x.send, x.recv, x.count, x.type, x.op, x.root, x.c);
-    case 2: return reactant_mpi_reduce_scatter(x.send, x.recv, x.count, x.type, x.op, x.c);
-    case 3: return reactant_mpi_bcast(x.recv, x.count, x.type, x.root, x.c);
-    case 4: return reactant_mpi_allgather(x.send, x.recv, x.count, x.type, x.c);
-    case 5: return reactant_mpi_alltoall(x.send, x.recv, x.count, x.type, x.c);
-    case 6: return reactant_mpi_gather(x.send, x.recv, x.count, x.type, x.root, x.c);
-    case 7: return reactant_mpi_scatter(x.send, x.recv, x.count, x.type, x.root, x.c);
-    case 8: return reactant_mpi_barrier(x.c);
-    case 9: return reactant_mpi_send(x.send, x.count, x.type, x.root, 0, x.c);
-    case 10: return reactant_mpi_recv(x.recv, x.count, x.type, x.root, 0, x.c, NULL);
-    case 11: return reactant_mpi_sendrecv(x.send, x.count, x.root, 0, x.recv, x.count, x.root, 0, x.type, x.c, NULL);
-    case 12: return reactant_mpi_prepare_allreduce(x.send, x.recv, x.count, x.type, x.op, x.c, &req);
-    case 13: return reactant_mpi_prepare_reduce(x.send, x.recv, x.count, x.type, x.op, x.root, x.c, &req);
-    case 14: return reactant_mpi_prepare_reduce_scatter(x.send, x.recv, x.count, x.type, x.op, x.c, &req);
-    case 15: return reactant_mpi_prepare_bcast(x.recv, x.count, x.type, x.root, x.c, &req);
-    case 16: return reactant_mpi_prepare_allgather(x.send, x.recv, x.count, x.type, x.c, &req);
-    case 17: return reactant_mpi_prepare_alltoall(x.send, x.recv, x.count, x.type, x.c, &req);
-    case 18: return reactant_mpi_prepare_gather(x.send, x.recv, x.count, x.type, x.root, x.c, &req);
-    case 19: return reactant_mpi_prepare_scatter(x.send, x.recv, x.count, x.type, x.root, x.c, &req);
-    case 20: return reactant_mpi_prepare_barrier(x.c, &req);
+    case SEND: return reactant_mpi_send(x.send, x.count, x.type, x.root, 0, x.comm);
+    case RECV: return reactant_mpi_recv(x.recv, x.count, x.type, x.root, 0, x.comm, NULL);
+    case SENDRECV: return reactant_mpi_sendrecv(x.send, x.count, x.root, 0, x.recv, x.count, x.root, 0, x.type, x.comm, NULL);
+    case PROBE: return reactant_mpi_probe(x.root, 0, x.comm, NULL);
+    case ISEND: rc = reactant_mpi_isend(x.send, x.count, x.type, x.root, 0, x.comm, &req); break;
+    case IRECV: rc = reactant_mpi_irecv(x.recv, x.count, x.type, x.root, 0, x.comm, &req); break;
+    default: rc = call_row(row_of(k), form_of(k), &x, &req);
     }
-    return -1;
+    if (form_of(k) != BLOCKING && rc != 0)
+        CHECK(req == NULL, "a request from a refused %s%s", form_names[form_of(k)], call_name(k));
+    return rc;
 }
 
-static int base_of(int k) /* the collective that a prepare call prepares */
-{
-    return k >= 12 ? k - 12 : k;
-}
 static bool has_type(int k)
 {
-    return base_of(k) != 8;
+    return row_of(k) != BARRIER && k != PROBE;
 }
 static bool has_op(int k)
 {
-    return base_of(k) <= 2;
+    return k < N_COLLECTIVE && reduces(row_of(k));
 }
-static bool has_root(int k)
+static bool call_has_root(int k)
 {
-    int f = base_of(k);
-    return f == 1 || f == 3 || f == 6 || f == 7;
+    return k < N_COLLECTIVE && has_root(row_of(k));
 }
 static bool has_send(int k)
 {
-    int f = base_of(k);
-    return f != 3 && f != 8 && f != 10;
+    return row_of(k) != BCAST && row_of(k) != BARRIER && k != RECV && k != IRECV && k != PROBE;
 }
 static bool has_recv(int k)
 {
-    int f = base_of(k);
-    return f != 8 && f != 9;
+    return row_of(k) != BARRIER && k != SEND && k != ISEND && k != PROBE;
 }
-static bool is_rooted(int k)
+/* Whether the rank with the root's number (or not) may leave a buffer away. */
+static bool send_counts_here(int k, bool at_root)
 {
-    int f = base_of(k);
-    return f == 1 || f == 6 || f == 7;
+    return has_send(k) && (at_root || (row_of(k) != SCATTER && row_of(k) != SCATTERV));
+}
+static bool recv_counts_here(int k, bool at_root)
+{
+    return has_recv(k) && (at_root || (row_of(k) != REDUCE && row_of(k) != GATHER && row_of(k) != GATHERV));
 }
 
 static const char *const query_names[N_QUERIES] = {"rank",    "size",     "local_rank", "local_size", "device",

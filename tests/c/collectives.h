@@ -1,5 +1,5 @@
 /*
- * What the collectives and the messages of collectives.c share: the communicator, guarded buffers.
+ * What the tests of collectives, messages and requests share: the communicator, guarded buffers, messages' contents.
  */
 #ifndef COLLECTIVES_H
 #define COLLECTIVES_H
@@ -34,12 +34,28 @@ static bool buffer_whole(const struct buffer *b)
     return true;
 }
 
-static bool buffer_untouched(const struct buffer *b)
+__attribute__((unused)) static bool buffer_untouched(const struct buffer *b)
 {
     for (size_t i = 0; i < b->bytes; i++)
         if (b->block[GUARD + i] != 0xa5)
             return false;
     return buffer_whole(b);
+}
+
+__attribute__((unused)) static void check_message(const struct type *t, const void *p, size_t n, unsigned seed, int from)
+{
+    check_count++;
+    for (size_t i = 0; i < n; i++)
+        if (!same(t, p, i, sent(t, 0, seed, from, i))) {
+            check_fail(__FILE__, __LINE__, "the message that was sent", " %zu %s from rank %d, element %zu", n, t->name, from, i);
+            return;
+        }
+}
+
+__attribute__((unused)) static void fill_message(const struct type *t, void *p, size_t n, unsigned seed)
+{
+    for (size_t i = 0; i < n; i++)
+        put(t, p, i, sent(t, 0, seed, rank, i));
 }
 
 #endif

@@ -1,27 +1,11 @@
 /*
- * Point to point, of collectives.c: rings of every type, lengths against rooms, messages that are too long, PROC_NULL, ANY_SOURCE,
- * tags.
+ * Point to point, of collectives.c: rings of every type, lengths against rooms, messages that are too long, PROC_NULL, probe,
+ * ANY_SOURCE, tags.
  */
 #ifndef COLLECTIVES_MESSAGES_H
 #define COLLECTIVES_MESSAGES_H
 
 #include "collectives.h"
-
-static void check_message(const struct type *t, const void *p, size_t n, unsigned seed, int from)
-{
-    check_count++;
-    for (size_t i = 0; i < n; i++)
-        if (!same(t, p, i, sent(t, 0, seed, from, i))) {
-            check_fail(__FILE__, __LINE__, "the message that was sent", " %zu %s from rank %d, element %zu", n, t->name, from, i);
-            return;
-        }
-}
-
-static void fill_message(const struct type *t, void *p, size_t n, unsigned seed)
-{
-    for (size_t i = 0; i < n; i++)
-        put(t, p, i, sent(t, 0, seed, rank, i));
-}
 
 /* A ring of sendrecv, and of send and recv, for every type; the room is larger than the message by `spare`. */
 static void test_ring(const struct type *t, size_t count, size_t spare, int tag, bool any)
@@ -163,6 +147,41 @@ static void test_proc_null(void)
     OK(reactant_mpi_sendrecv(NULL, 0, REACTANT_MPI_PROC_NULL, 3, NULL, 0, REACTANT_MPI_PROC_NULL, 3, REACTANT_MPI_INT32, comm,
                              &st));
     CHECK(st.bytes == 0, "%zu bytes", st.bytes);
+}
+
+/* A probe tells what a receive would get, and leaves it there: messages in another order than they are asked for, and any. */
+static void test_probe(void)
+{
+    static const size_t lengths[] = {0, 1, 7, 20, 5000};
+    enum { N = sizeof lengths / sizeof lengths[0] };
+    static uint16_t out[N][5000], in[5000];
+    const struct type *t = &types[3];
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    reactant_mpi_request *req[N];
+    reactant_mpi_status st = {-7, -7, 777};
+    for (int k = 0; k < N; k++) {
+        fill_message(t, out[k], lengths[k], 400 + (unsigned)k);
+        OK(reactant_mpi_isend(out[k], lengths[k], t->value, next, k, comm, &req[k]));
+    }
+    OK(reactant_mpi_probe(REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, comm, &st));
+    CHECK(st.source == before && st.tag == 0 && st.bytes == 0, "probe of any: source %d tag %d bytes %zu", st.source, st.tag,
+          st.bytes);
+    for (int k = N - 1; k >= 0; k--)
+        for (int twice = 0; twice < 2; twice++) {
+            st = (reactant_mpi_status){-7, -7, 777};
+            OK(twice ? reactant_mpi_recv(in, lengths[k], t->value, before, k, comm, &st)
+                     : reactant_mpi_probe(before, k, comm, &st));
+            CHECK(st.source == before && st.tag == k && st.bytes == 2 * lengths[k],
+                  "probe, recv: source %d tag %d bytes %zu, wanted %d %d %zu", st.source, st.tag, st.bytes, before, k, 2 * lengths[k]);
+            if (twice)
+                check_message(t, in, lengths[k], 400 + (unsigned)k, before);
+        }
+    OK(reactant_mpi_waitall(N, req, NULL));
+    OK(reactant_mpi_probe(REACTANT_MPI_PROC_NULL, 5, comm, &st));
+    CHECK(st.source == REACTANT_MPI_PROC_NULL && st.tag == REACTANT_MPI_ANY_TAG && st.bytes == 0, "source %d tag %d bytes %zu",
+          st.source, st.tag, st.bytes);
+    OK(reactant_mpi_probe(REACTANT_MPI_PROC_NULL, REACTANT_MPI_ANY_TAG, comm, NULL));
+    OK(reactant_mpi_barrier(comm));
 }
 
 /* Everybody sends to rank 0, which takes them as they come: ANY_SOURCE tells who it was, and every rank comes once, in its order.

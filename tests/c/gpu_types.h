@@ -22,9 +22,9 @@ static const struct small {
 
 static const struct type *type_at(int i)
 {
-    return i < (int)N_TYPES ? &types[i] : &smalls[i - (int)N_TYPES].t;
+    return i < (int)N_STANDARD ? &types[i] : &smalls[i - (int)N_STANDARD].t;
 }
-enum { ALL_TYPES = N_TYPES + N_SMALL };
+enum { ALL_TYPES = N_STANDARD + N_SMALL };
 
 static bool is_small(const struct type *t)
 {

@@ -3,7 +3,8 @@
  *
  *   many        8 threads at once on 8 communicators, made and ended by those threads (MPI at MULTIPLE)
  *   funneled    the host initialised MPI with FUNNELED: another thread gets code 9, the first one goes on
- *   serialized  SERIALIZED: a second thread that calls while one is inside gets code 9
+ *   serialized  SERIALIZED: a thread that waits for a message or a request lets others call, from the first calls on
+ *   crossed     two threads, two communicators, and the ranks come to them in different order (MPI at MULTIPLE)
  *   coroutine   calls from a ucontext stack, as Julia's tasks have
  */
 #include "check.h"
@@ -25,6 +26,13 @@ static void begin_world(void)
     NEED(comm, "%d %s", reactant_mpi_last_error_code(), reactant_mpi_last_error());
     check_rank = rank = reactant_mpi_rank(comm);
     size = reactant_mpi_size(comm);
+}
+
+static void in_thread(void *(*f)(void *), void *arg)
+{
+    pthread_t t;
+    NEED(pthread_create(&t, NULL, f, arg) == 0, "a thread");
+    pthread_join(t, NULL);
 }
 
 /* ---- many ----------------------------------------------------------------------------------------------------------------- */
@@ -101,8 +109,11 @@ static int many(void)
 
 /* ---- funneled ------------------------------------------------------------------------------------------------------------- */
 
+static reactant_mpi_request *under_way;
+
 static void *from_elsewhere(void *arg)
 {
+    int done = 7;
     bool allowed = *(bool *)arg;
     int64_t x = 1, y = 0;
     reactant_mpi_request *req = NULL;
@@ -118,9 +129,25 @@ static void *from_elsewhere(void *arg)
     FAILS(REACTANT_MPI_ERR_THREAD, "barrier", reactant_mpi_barrier(comm));
     FAILS(REACTANT_MPI_ERR_THREAD, "send", reactant_mpi_send(&x, 1, I64, 0, 1, comm));
     FAILS(REACTANT_MPI_ERR_THREAD, "recv", reactant_mpi_recv(&x, 1, I64, 0, 1, comm, NULL));
+    FAILS(REACTANT_MPI_ERR_THREAD, "probe", reactant_mpi_probe(0, 1, comm, NULL));
+    FAILS(REACTANT_MPI_ERR_THREAD, "permute", reactant_mpi_permute(NULL, &y, 1, I64, REACTANT_MPI_PROC_NULL, 0, NULL, comm));
+    FAILS(REACTANT_MPI_ERR_THREAD, "send", reactant_mpi_isend(&x, 1, I64, 0, 1, comm, &req));
+    FAILS(REACTANT_MPI_ERR_THREAD, "recv", reactant_mpi_irecv(&x, 1, I64, 0, 1, comm, &req));
+    FAILS(REACTANT_MPI_ERR_THREAD, "allreduce", reactant_mpi_iallreduce(&x, &y, 1, I64, REACTANT_MPI_SUM, comm, &req));
+    CHECK(req == NULL, "a request from a refused call");
+    /* Those of the right thread stay as they are. */
+    reactant_mpi_request *list[3] = {NULL, under_way, NULL};
+    FAILS(REACTANT_MPI_ERR_THREAD, "wait", reactant_mpi_wait(under_way, NULL));
+    FAILS(REACTANT_MPI_ERR_THREAD, "wait_for", reactant_mpi_wait_for(under_way, 5, NULL));
+    FAILS(REACTANT_MPI_ERR_THREAD, "waitall", reactant_mpi_waitall(3, list, NULL));
+    FAILS(REACTANT_MPI_ERR_THREAD, "test", reactant_mpi_test(under_way, &done, NULL));
+    CHECK(done == 0, "a refused test says done %d", done);
+    FAILS(REACTANT_MPI_ERR_THREAD, "testall", reactant_mpi_testall(3, list, &done, NULL));
+    CHECK(done == 0 && list[1] == under_way, "a refused testall says done %d", done);
     FAILS_NULL(REACTANT_MPI_ERR_THREAD, "initialize", reactant_mpi_initialize(0));
     if (reactant_mpi_prepare_allreduce(&x, &y, 1, I64, REACTANT_MPI_SUM, comm, &req) == 0) { /* local, may be allowed */
         FAILS(REACTANT_MPI_ERR_THREAD, "allreduce", reactant_mpi_run(req));
+        FAILS(REACTANT_MPI_ERR_THREAD, "allreduce", reactant_mpi_start(req));
         OK(reactant_mpi_request_free(req));
     }
     FAILS(REACTANT_MPI_ERR_THREAD, "finalize", reactant_mpi_finalize(comm));
@@ -134,9 +161,9 @@ static int funneled(void)
     begin_world();
     ALIVE(comm);
     bool allowed = level > HOST_FUNNELED; /* an MPI may give more than was asked for */
-    pthread_t t;
-    NEED(pthread_create(&t, NULL, from_elsewhere, &allowed) == 0, "a thread");
-    pthread_join(t, NULL);
+    OK(reactant_mpi_ibarrier(comm, &under_way));
+    in_thread(from_elsewhere, &allowed);
+    OK(reactant_mpi_wait(under_way, NULL));
     if (rank == 0)
         printf("level given: %d\n", (int)level);
     ALIVE(comm);
@@ -147,20 +174,78 @@ static int funneled(void)
 
 /* ---- serialized ----------------------------------------------------------------------------------------------------------- */
 
-static _Atomic bool received;
+/* What a thread waits for while the other one sends it: a message of this rank to itself. */
+enum waiting { RECV, PROBE, SENDRECV, WAIT, WAITALL, WAIT_FOR, TEST, N_WAITING };
 
 static void *wait_for_message(void *arg)
 {
-    int64_t x = 0;
-    int rc;
-    (void)arg;
-    do { /* the other thread may be inside just now */
-        rc = reactant_mpi_recv(&x, 1, I64, 1, 6, comm, NULL);
-    } while (rc == REACTANT_MPI_ERR_THREAD);
-    OK(rc);
-    CHECK(x == 4711, "%lld", (long long)x);
-    received = true;
+    const int how = *(int *)arg;
+    int64_t x = 0, y = -1;
+    reactant_mpi_request *r[2] = {NULL, NULL};
+    reactant_mpi_status st = {-7, -7, 777}, both[2];
+    int done = 0;
+    switch (how) {
+    case RECV: OK(reactant_mpi_recv(&x, 1, I64, rank, how, comm, &st)); break;
+    case PROBE:
+        OK(reactant_mpi_probe(rank, how, comm, &st));
+        OK(reactant_mpi_recv(&x, 1, I64, rank, how, comm, NULL));
+        break;
+    case SENDRECV: OK(reactant_mpi_sendrecv(&y, 1, REACTANT_MPI_PROC_NULL, 0, &x, 1, rank, how, I64, comm, &st)); break;
+    default: OK(reactant_mpi_irecv(&x, 1, I64, rank, how, comm, &r[1]));
+    }
+    switch (how) {
+    case WAIT: OK(reactant_mpi_wait(r[1], &st)); break;
+    case WAITALL:
+        OK(reactant_mpi_waitall(2, r, both));
+        st = both[1];
+        break;
+    case WAIT_FOR: OK(reactant_mpi_wait_for(r[1], 60000, &st)); break;
+    case TEST:
+        while (!done)
+            OK(reactant_mpi_test(r[1], &done, &st));
+        break;
+    default: break;
+    }
+    CHECK(x == 4711 + how && st.source == rank && st.tag == how && st.bytes == 8, "way %d: %lld from %d, tag %d, %zu bytes", how,
+          (long long)x, st.source, st.tag, st.bytes);
     return NULL;
+}
+
+/* Two started collectives on two communicators, begun and waited for by two threads; the ranks come to them in different order. */
+struct half {
+    reactant_mpi_comm *comm;
+    bool first, blocking;
+};
+
+static void *half_of_it(void *arg)
+{
+    const struct half *h = arg;
+    int64_t x[2] = {rank, 1}, y[2] = {-1, -1};
+    reactant_mpi_request *r;
+    if (!h->first)
+        usleep(100000);
+    if (h->blocking) {
+        OK(reactant_mpi_allreduce(x, y, 2, I64, REACTANT_MPI_SUM, h->comm));
+    } else {
+        OK(reactant_mpi_iallreduce(x, y, 2, I64, REACTANT_MPI_SUM, h->comm, &r));
+        OK(reactant_mpi_wait(r, NULL));
+    }
+    CHECK(y[0] == (int64_t)size * (size - 1) / 2 && y[1] == size, "%lld %lld", (long long)y[0], (long long)y[1]);
+    return NULL;
+}
+
+static void two_halves(bool blocking)
+{
+    reactant_mpi_comm *other;
+    OK(reactant_mpi_comm_split(comm, 0, rank, &other));
+    for (int round = 0; round < 4; round++) {
+        struct half here = {comm, (rank + round) % 2 == 0, blocking}, there = {other, (rank + round) % 2, blocking};
+        pthread_t t;
+        NEED(pthread_create(&t, NULL, half_of_it, &there) == 0, "a thread");
+        half_of_it(&here);
+        pthread_join(t, NULL);
+    }
+    OK(reactant_mpi_finalize(other));
 }
 
 static int serialized(void)
@@ -168,40 +253,34 @@ static int serialized(void)
     host_open(0);
     enum host_level level = host_init(HOST_SERIALIZED);
     begin_world();
-    NEED(size > 1, "run me at 2 ranks");
-    ALIVE(comm);
-    if (rank == 0) {
-        /* One thread waits inside MPI; this one knocks with a send to nobody until it is refused, or the other has its message. */
+    for (int how = RECV; how < N_WAITING; how++) { /* the first of these are the first calls ever */
+        const int64_t x = 4711 + how;
         pthread_t t;
-        int64_t x = 1;
-        int rc = 0;
-        NEED(pthread_create(&t, NULL, wait_for_message, NULL) == 0, "a thread");
-        while (!received && rc == 0) {
-            rc = reactant_mpi_send(&x, 1, I64, REACTANT_MPI_PROC_NULL, 1, comm);
-            usleep(1000);
-        }
-        if (level == HOST_SERIALIZED) {
-            FAILS(REACTANT_MPI_ERR_THREAD, "send", rc);
-            CHECK(!received, "the other thread was still inside");
-        } else {
-            OK(rc);
-        }
+        NEED(pthread_create(&t, NULL, wait_for_message, &how) == 0, "a thread");
+        usleep(50000); /* it waits by now, or does not: both must do */
+        OK(reactant_mpi_send(&x, 1, I64, rank, how, comm));
         pthread_join(t, NULL);
-    } else if (rank == 1) {
-        int64_t x = 4711;
-        usleep(700000);
-        OK(reactant_mpi_send(&x, 1, I64, 0, 6, comm));
     }
     ALIVE(comm);
-    /* One after the other, from different threads: fine. */
+    two_halves(false);
     bool allowed = true;
-    pthread_t t;
-    NEED(pthread_create(&t, NULL, from_elsewhere, &allowed) == 0, "a thread");
-    pthread_join(t, NULL);
+    in_thread(from_elsewhere, &allowed);
     if (rank == 0)
         printf("level given: %d\n", (int)level);
     OK(reactant_mpi_finalize(comm));
     host_finalize();
+    return check_done(rank);
+}
+
+static int crossed(void)
+{
+    begin_world();
+    host_open(0);
+    NEED(host_query_thread() == HOST_MULTIPLE, "level %d", (int)host_query_thread());
+    two_halves(true);
+    two_halves(false);
+    ALIVE(comm);
+    OK(reactant_mpi_finalize(NULL));
     return check_done(rank);
 }
 
@@ -276,13 +355,11 @@ static void *visit_both(void *arg)
 
 static int coroutine(void)
 {
-    pthread_t t;
     begin_world();
     host_open(0);
     other = host_dup(host.world);
     visit_both(NULL);
-    NEED(pthread_create(&t, NULL, visit_both, NULL) == 0, "a thread");
-    pthread_join(t, NULL);
+    in_thread(visit_both, NULL);
     host_free(&other);
     ALIVE(comm);
     OK(reactant_mpi_finalize(NULL));
@@ -298,6 +375,8 @@ int main(int argc, char **argv)
         return funneled();
     if (!strcmp(what, "serialized"))
         return serialized();
+    if (!strcmp(what, "crossed"))
+        return crossed();
     if (!strcmp(what, "coroutine"))
         return coroutine();
     fprintf(stderr, "unknown test %s\n", what);

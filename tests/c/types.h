@@ -5,14 +5,12 @@
 #ifndef TYPES_H
 #define TYPES_H
 
-#include <reactant_mpi.h>
+#include "half.h"
 
-#include <complex.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
-enum kind { SIGNED, UNSIGNED, FLOATING, COMPLEX, BOOLEAN, BITS };
+enum kind { SIGNED, UNSIGNED, FLOATING, COMPLEX, BOOLEAN, BITS, HALF, MOVED };
 
 struct type {
     const char *name;
@@ -36,8 +34,12 @@ static const struct type types[] = {
     {"complex128", REACTANT_MPI_COMPLEX128, 16, COMPLEX},
     {"bool", REACTANT_MPI_BOOL, 1, BOOLEAN},
     {"byte", REACTANT_MPI_BYTE, 1, BITS},
+    {"float16", REACTANT_MPI_FLOAT16, 2, HALF},
+    {"bfloat16", REACTANT_MPI_BFLOAT16, 2, HALF},
+    {"float8_e4m3fn", REACTANT_MPI_FLOAT8_E4M3FN, 1, MOVED},
+    {"float8_e5m2", REACTANT_MPI_FLOAT8_E5M2, 1, MOVED},
 };
-enum { N_TYPES = sizeof types / sizeof types[0] };
+enum { N_TYPES = sizeof types / sizeof types[0], N_STANDARD = N_TYPES - 4 /* those that MPI has */ };
 
 struct op {
     const char *name;
@@ -47,7 +49,7 @@ struct op {
 static const struct op ops[] = {
     {"sum", REACTANT_MPI_SUM},   {"min", REACTANT_MPI_MIN},   {"max", REACTANT_MPI_MAX},   {"prod", REACTANT_MPI_PROD},
     {"band", REACTANT_MPI_BAND}, {"bor", REACTANT_MPI_BOR},   {"bxor", REACTANT_MPI_BXOR}, {"land", REACTANT_MPI_LAND},
-    {"lor", REACTANT_MPI_LOR},   {"lxor", REACTANT_MPI_LXOR},
+    {"lor", REACTANT_MPI_LOR},   {"lxor", REACTANT_MPI_LXOR}, {"avg", REACTANT_MPI_AVG},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
@@ -57,19 +59,22 @@ __attribute__((unused)) static bool legal(const struct type *t, int op)
     bool arithmetic = op == REACTANT_MPI_SUM || op == REACTANT_MPI_PROD;
     bool order = op == REACTANT_MPI_MIN || op == REACTANT_MPI_MAX;
     bool bits = op == REACTANT_MPI_BAND || op == REACTANT_MPI_BOR || op == REACTANT_MPI_BXOR;
+    bool average = op == REACTANT_MPI_AVG;
     bool logic = op == REACTANT_MPI_LAND || op == REACTANT_MPI_LOR || op == REACTANT_MPI_LXOR;
     switch (t->kind) {
     case SIGNED:
     case UNSIGNED: return arithmetic || order || bits || logic;
-    case FLOATING: return arithmetic || order;
-    case COMPLEX: return arithmetic;
-    case BOOLEAN: return logic;
+    case FLOATING:
+    case HALF: return arithmetic || order || average;
+    case COMPLEX: return arithmetic || average;
+    case BOOLEAN: return logic || order;
     case BITS: return bits;
+    case MOVED: break;
     }
     return false;
 }
 
-/* One element: integers as 64 bits (sign-extended where the type is signed), the others as two doubles. */
+/* One element: integers as 64 bits (sign-extended where the type is signed), the others as two doubles; a 16-bit float as both. */
 struct element {
     uint64_t bits;
     double re, im;
@@ -121,13 +126,18 @@ __attribute__((unused)) static struct element sent(const struct type *t, int op,
     case COMPLEX: /* small integers: sums and products are exact in float32 */
         e.re = (double)(h % 5) - 2;
         e.im = t->kind == COMPLEX ? (double)(h / 5 % 5) - 2 : 0;
-        if (op == 0 || op == REACTANT_MPI_SUM || op == REACTANT_MPI_MIN || op == REACTANT_MPI_MAX) {
+        if (op != REACTANT_MPI_PROD) {
             e.re = (double)(h % 100000) / 4 - 9999;
             e.im = t->kind == COMPLEX ? (double)(h / 100000 % 100000) / 4 - 9999 : 0;
         }
         break;
     case BOOLEAN: e.bits = h & 1; break;
-    case BITS: e.bits = h & 0xff; break;
+    case BITS:
+    case MOVED: e.bits = h & 0xff; break;
+    case HALF: /* moved: any bits; reduced: small integers, exact in both */
+        e.re = (double)(h % (op == REACTANT_MPI_PROD ? 5 : 61)) - (op == REACTANT_MPI_PROD ? 2 : 30);
+        e.bits = op == 0 ? h & 0xffff : half_nearest(t->value, e.re);
+        break;
     }
     return e;
 }
@@ -136,11 +146,16 @@ __attribute__((unused)) static struct element sent(const struct type *t, int op,
 __attribute__((unused)) static struct element fold(const struct type *t, int op, struct element a, struct element b)
 {
     struct element r = {0, 0, 0};
-    bool less = t->kind == FLOATING ? a.re < b.re : t->kind == SIGNED ? (int64_t)a.bits < (int64_t)b.bits : a.bits < b.bits;
+    bool less = t->kind == FLOATING || t->kind == HALF ? a.re < b.re
+                : t->kind == SIGNED                    ? (int64_t)a.bits < (int64_t)b.bits
+                                                       : a.bits < b.bits;
     switch (op) {
+    case REACTANT_MPI_AVG: /* divided at the end, by average() */
     case REACTANT_MPI_SUM: r.bits = fit(t, a.bits + b.bits), r.re = a.re + b.re, r.im = a.im + b.im; break;
     case REACTANT_MPI_PROD:
-        r.bits = fit(t, a.bits * b.bits), r.re = a.re * b.re - a.im * b.im, r.im = a.re * b.im + a.im * b.re;
+        r.bits = fit(t, a.bits * b.bits), r.re = a.re * b.re;
+        if (t->kind == COMPLEX)
+            r.re -= a.im * b.im, r.im = a.re * b.im + a.im * b.re;
         break;
     case REACTANT_MPI_MIN: r = less ? a : b; break;
     case REACTANT_MPI_MAX: r = less ? b : a; break;
@@ -152,6 +167,17 @@ __attribute__((unused)) static struct element fold(const struct type *t, int op,
     case REACTANT_MPI_LXOR: r.bits = !a.bits != !b.bits; break;
     default: break;
     }
+    if (t->kind == HALF)
+        r.bits = half_nearest(t->value, r.re);
+    return r;
+}
+
+/* The sum of n ranks, divided: once rounded in every type. */
+__attribute__((unused)) static struct element average(const struct type *t, struct element sum, int n)
+{
+    struct element r = {0, sum.re / n, sum.im / n};
+    if (t->kind == HALF)
+        r.bits = half_nearest(t->value, r.re);
     return r;
 }
 

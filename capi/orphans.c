@@ -1,0 +1,96 @@
+/* Requests freed while under way: looked at now and then, and their slots used again when they are done. */
+#include "capi/flight.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct orphan {
+    struct orphan *next;
+    struct rmpi_request *request;
+};
+/* A queue: the one looked at goes to its end. */
+static struct orphan *first, **end = &first;
+static int number;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void append(struct orphan *o)
+{
+    o->next = NULL;
+    *end = o;
+    end = &o->next;
+    __atomic_store_n(&number, number + 1, __ATOMIC_RELEASE);
+}
+
+void rmpi_adopt(struct rmpi_request *r)
+{
+    struct orphan *o = malloc(sizeof *o);
+    if (!o)
+        return; /* the slot is lost, nothing else */
+    o->request = r;
+    pthread_mutex_lock(&lock);
+    append(o);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Whether MPI can be asked, now and by this thread. */
+static int can_look(const struct rmpi_comm *c)
+{
+    const struct rmpi_mpi *m = c->mpi;
+    int flag = 0;
+    return rmpi_comm_state(c) == RMPI_LIVE && !(rmpi_modes(c) & RMPI_OUT_OF_STEP) &&
+           !(rmpi_modes(c) & RMPI_LOOK_FINALIZED && m->control->finalized(m, &flag) == 0 && flag) &&
+           (!(rmpi_modes(c) & RMPI_MAIN_THREAD) || (m->control->is_thread_main(m, &flag) == 0 && flag));
+}
+
+static int is_over(struct rmpi_request *r)
+{
+    int open = 1;
+    if (rmpi_comm_state(r->comm) != RMPI_LIVE)
+        return 1;
+    if (can_look(r->comm))
+        rmpi_end_request(r, 0, &open);
+    return !open;
+}
+
+/* Looks at `most` of them. How many of a communicator (NULL: of all) are still under way, as far as one can see; *collectives: not all
+ * of these are the user's messages. */
+static int look(int most, const struct rmpi_comm *of, int *collectives)
+{
+    int left = 0;
+    pthread_mutex_lock(&lock);
+    for (int n = number < most ? number : most; n > 0; n--) {
+        struct orphan *o = first;
+        const struct rmpi_comm *c = o->request->comm;
+        if (!(first = o->next))
+            end = &first;
+        __atomic_store_n(&number, number - 1, __ATOMIC_RELEASE);
+        if (is_over(o->request)) {
+            rmpi_request_recycle(o->request);
+            free(o);
+            continue;
+        }
+        append(o);
+        if ((!of || c == of) && can_look(c)) {
+            left++;
+            *collectives |= !(rmpi_rows[o->request->call.row].rules & IS_MESSAGE);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return left;
+}
+
+void rmpi_look_at_orphans(int most)
+{
+    int collectives = 0;
+    if (unlikely(__atomic_load_n(&number, __ATOMIC_ACQUIRE) > 0))
+        look(most, NULL, &collectives);
+}
+
+void rmpi_settle_orphans(const struct rmpi_comm *c)
+{
+    enum { PATIENCE_MS = 1000 };
+    int64_t start = 0;
+    for (int turn = 0, collectives = 0; look(RMPI_ALL, c, &collectives) > 0; turn++, collectives = 0)
+        if (rmpi_pace(turn, &start) >= PATIENCE_MS && !collectives)
+            return;
+}
