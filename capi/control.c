@@ -144,7 +144,8 @@ int reactant_mpi_set_devices(reactant_mpi_comm *comm, const int64_t *ids, int n)
     if (rc != 0)
         return rc;
     /* A bad list is for Go to tell every rank. */
-    return rmpi_comm_live(comm) ? rmpiGoSetDevices(comm, (int64_t *)(uintptr_t)ids, n) : rmpi_bad_comm("reactant_mpi_set_devices", comm);
+    return rmpi_comm_live(comm) ? rmpiGoSetDevices(comm, (int64_t *)(uintptr_t)ids, n)
+                                : rmpi_bad_comm("reactant_mpi_set_devices", comm);
 }
 
 int reactant_mpi_comm_from_devices(reactant_mpi_comm *comm, const int64_t *ids, int n, reactant_mpi_comm **out)

@@ -56,7 +56,8 @@ static void test_split_node(void) /* one host; lifecycle's Go tests have several
     CHECK_MEMBERS(c, size, want);
     OK(reactant_mpi_comm_split_node(c, 0, &d)); /* equal keys: the order of the parent */
     CHECK_MEMBERS(d, size, want);
-    CHECK(reactant_mpi_rank(d) == reactant_mpi_local_rank(c) && reactant_mpi_size(d) == reactant_mpi_local_size(c), "%d", reactant_mpi_rank(d));
+    CHECK(reactant_mpi_rank(d) == reactant_mpi_local_rank(c) && reactant_mpi_size(d) == reactant_mpi_local_size(c), "%d",
+          reactant_mpi_rank(d));
     OK(reactant_mpi_comm_split(comm, rank % 2, 0, &odd));
     OK(reactant_mpi_comm_free(c));
     OK(reactant_mpi_comm_split_node(odd, rank, &c));
@@ -83,7 +84,8 @@ static void test_set_devices(void)
 {
     int64_t ids[8], twice[2] = {7, 7}, mine = 100 + rank;
     char text[64];
-    refused_alike(comm, rank == size - 1 ? twice : &mine, rank == size - 1 ? 2 : 1, REACTANT_MPI_ERR_ARGUMENT, "device id 7 is listed twice");
+    refused_alike(comm, rank == size - 1 ? twice : &mine, rank == size - 1 ? 2 : 1, REACTANT_MPI_ERR_ARGUMENT,
+                  "device id 7 is listed twice");
     snprintf(text, sizeof text, "rank %d on ", size - 1);
     refused_alike(comm, rank == size - 1 ? NULL : &mine, 1, REACTANT_MPI_ERR_ARGUMENT, text);
     refused_alike(comm, &mine, rank == 0 ? -1 : 1, REACTANT_MPI_ERR_ARGUMENT, "rank 0 on ");

@@ -24,8 +24,8 @@ static void check_members(int line, reactant_mpi_comm *c, int n, const int *want
         return;
     OK(reactant_mpi_allgather(mine, all, 2, I64, c));
     for (int i = 0; i < n; i++)
-        CHECK(all[2 * i] == want[i] && all[2 * i + 1] == mine[1] && mine[1] > 0, "line %d: place %d: rank %d with id %d; %d with %d wanted",
-              line, i, (int)all[2 * i], (int)all[2 * i + 1], want[i], (int)mine[1]);
+        CHECK(all[2 * i] == want[i] && all[2 * i + 1] == mine[1] && mine[1] > 0,
+              "line %d: place %d: rank %d with id %d; %d with %d wanted", line, i, (int)all[2 * i], (int)all[2 * i + 1], want[i], (int)mine[1]);
     ALIVE(c);
 }
 #define CHECK_MEMBERS(c, n, want) check_members(__LINE__, (c), (n), (want))

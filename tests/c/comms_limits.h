@@ -96,8 +96,8 @@ static int leaks(int n)
 
 /* ---- MPI's communicators ---- */
 
-/* Duplicates by MPI itself of a communicator of ours, whose errors return, and which has this rank only, so that no messages are needed:
- * everything that is left, then `spare` given back. */
+/* Duplicates by MPI itself of a communicator of ours, whose errors return, and which has this rank only, so that no messages are
+ * needed: everything that is left, then `spare` given back. */
 static hword *fill(int *filled, int spare, reactant_mpi_comm *alone)
 {
     const hword parent = (hword)reactant_mpi_mpi_comm(alone);
@@ -136,7 +136,8 @@ static void none_left(void)
     FAILS(REACTANT_MPI_ERR_MEMORY, "MPI has no more communicators", reactant_mpi_comm_split(comm, rank % 2, 0, &c));
     FAILS(REACTANT_MPI_ERR_MEMORY, "", reactant_mpi_comm_split(comm, rank == 0 ? -1 : 0, 0, &c));
     if (rank == 0 && size > 1)
-        CHECK(strstr(reactant_mpi_last_error(), "MPI has no more communicators"), "one that wants none: %s", reactant_mpi_last_error());
+        CHECK(strstr(reactant_mpi_last_error(), "MPI has no more communicators"), "one that wants none: %s",
+              reactant_mpi_last_error());
 }
 
 static int contexts(void)
@@ -174,7 +175,8 @@ static int contexts(void)
     OK(reactant_mpi_finalize(c));
     unfill(list, filled);
 
-    /* Room on all ranks but one: a split in which only rank 0's colour lacks it fails for all, and so does what rank 0 takes part in. */
+    /* Room on all ranks but one: a split in which only rank 0's colour lacks it fails for all, and so does what rank 0 takes part
+     * in. */
     list = NULL;
     only_here = 0;
     if (rank == 0)
@@ -250,10 +252,16 @@ static int stable(void)
         if (round % 2)
             OK(reactant_mpi_comm_free(c[--n]));
     }
-    printf("rank %d of %d:", rank, size);
+    int64_t mine[64] = {0}, all[MOST][64];
     for (int i = 0; i < n; i++)
-        printf(" %d", (int)reactant_mpi_comm_id(c[i]));
-    puts(" end");
+        mine[i] = reactant_mpi_comm_id(c[i]);
+    OK(reactant_mpi_allgather(mine, all, 64, I64, comm));
+    for (int r = 0; r < size && rank == 0; r++) {
+        printf("rank %d of %d:", r, size);
+        for (int i = 0; i < n; i++)
+            printf(" %d", (int)all[r][i]);
+        puts("");
+    }
     OK(reactant_mpi_finalize(NULL));
     return check_done(rank);
 }

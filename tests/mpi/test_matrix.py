@@ -70,7 +70,7 @@ def test_no_more_numbers(mpi):
 
 @pytest.mark.parametrize("mpi", MAIN)
 def test_numbers_are_the_same_in_every_run(mpi):
-    runs = [sorted(re.findall(r"rank \d of 3:[ \d]+ end", checked(mpi, 3, [program("comms"), "stable"]).stdout)) for _ in range(2)]
+    runs = [re.findall(r"rank \d of 3:[ \d]+", checked(mpi, 3, [program("comms"), "stable"]).stdout) for _ in range(2)]
     assert len(runs[0]) == 3 and runs[0] == runs[1], runs
 
 
