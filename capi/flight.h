@@ -68,8 +68,7 @@ enum { RMPI_A_FEW = 4, RMPI_ALL = 1 << 30 };
 void rmpi_adopt(struct rmpi_request *r);
 /* Take back those that are done, among `most` of them. */
 void rmpi_look_at_orphans(int most);
-/* Before a communicator (NULL: every one) ends, its calls do: collectives, since all ranks have started them, and messages that do so
- * soon. */
+/* Before a communicator (NULL: every one) ends, its calls do, if they do so soon. */
 void rmpi_settle_orphans(const struct rmpi_comm *c);
 
 /* With SERIALIZED: MPI for this thread alone, and back. */

@@ -86,11 +86,31 @@ void rmpi_look_at_orphans(int most)
         look(most, NULL, &collectives);
 }
 
+/* MPIs crash, or wait for ever, when they end under a collective: its communicator is given up, and MPI with it. Messages do no harm. */
+static void give_up(const struct rmpi_comm *of)
+{
+    pthread_mutex_lock(&lock);
+    for (struct orphan *o = first; o; o = o->next) {
+        struct rmpi_comm *c = o->request->comm;
+        if ((of && c != of) || !can_look(c) || rmpi_rows[o->request->call.row].rules & IS_MESSAGE)
+            continue;
+        rmpi_call_failed(c, REACTANT_MPI_ERR_STATE, "reactant_mpi_finalize",
+                         "a started %s is still under way: some rank has not started it, or does not wait for it",
+                         rmpi_rows[o->request->call.row].name);
+        rmpi_comm_out_of_step(c);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void rmpi_settle_orphans(const struct rmpi_comm *c)
 {
-    enum { PATIENCE_MS = 1000 };
+    enum { PATIENCE_MS = 2000 };
     int64_t start = 0;
-    for (int turn = 0, collectives = 0; look(RMPI_ALL, c, &collectives) > 0; turn++, collectives = 0)
-        if (rmpi_pace(turn, &start) >= PATIENCE_MS && !collectives)
-            return;
+    for (int turn = 0, collectives = 0; look(RMPI_ALL, c, &collectives) > 0; turn++, collectives = 0) {
+        if (rmpi_pace(turn, &start) < PATIENCE_MS)
+            continue;
+        if (collectives)
+            give_up(c);
+        return;
+    }
 }

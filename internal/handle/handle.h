@@ -182,6 +182,8 @@ enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **);    
 struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from); /* NULL: it is in another phase */
 void rmpi_request_give(struct rmpi_request *, enum rmpi_phase to);              /* GONE: its word is dead from now on */
 void rmpi_request_recycle(const struct rmpi_request *);                         /* its slot may be used again */
+/* Every started request that no thread is at: its word is dead from now on, and `adopt` is responsible for it. */
+void rmpi_requests_abandon(void (*adopt)(struct rmpi_request *));
 
 #pragma GCC visibility pop
 

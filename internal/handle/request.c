@@ -70,6 +70,21 @@ void rmpi_request_give(struct rmpi_request *r, enum rmpi_phase to)
     __atomic_store_n(&r->phase, phase - phase % PHASES + to, __ATOMIC_RELEASE);
 }
 
+void rmpi_requests_abandon(void (*adopt)(struct rmpi_request *))
+{
+    unsigned used;
+    pthread_mutex_lock(&lock);
+    used = unused_from;
+    pthread_mutex_unlock(&lock);
+    for (struct rmpi_request *r = requests; r < requests + used; r++) {
+        uint32_t phase = __atomic_load_n(&r->phase, __ATOMIC_ACQUIRE);
+        if (phase % PHASES == RMPI_REQUEST_STARTED &&
+            __atomic_compare_exchange_n(&r->phase, &phase, phase - phase % PHASES + RMPI_REQUEST_GONE, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            adopt(r);
+    }
+}
+
 void rmpi_request_recycle(const struct rmpi_request *r)
 {
     pthread_mutex_lock(&lock);

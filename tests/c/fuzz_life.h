@@ -35,8 +35,9 @@ static void step_communicator(void)
     }
     for (int r = 0; r < on->size; r++)
         list[r] = on->size - 1 - r;
+    const int64_t own[] = {1000 + 2 * pool[0].rank, 1001 + 2 * pool[0].rank}; /* of the process, on every communicator */
     for (int i = 0; i < 2 * on->size; i++)
-        ids[i] = 1000 + i;
+        ids[i] = on->size == 1 ? own[i] : 1000 + i;
     switch (draw(6)) {
     case 0: GIVES(0, CALL(comm_split, handle_of(on), 3, -on->rank, &c)); break;
     case 1: GIVES(0, CALL(comm_split, on->c, on->rank, 0, &c)); break;
@@ -44,7 +45,7 @@ static void step_communicator(void)
     case 3: GIVES(0, CALL(comm_dup, on->c, &c)); break;
     case 4: GIVES(0, CALL(comm_split_node, on->c, on->rank, &c)); break;
     case 5:
-        GIVES(on->has_devices ? REACTANT_MPI_ERR_STATE : 0, CALL(set_devices, on->c, ids + 2 * on->rank, 2));
+        GIVES(on->has_devices ? REACTANT_MPI_ERR_STATE : 0, CALL(set_devices, on->c, own, 2));
         on->has_devices = true;
         GIVES(0, CALL(comm_from_devices, on->c, ids, 2 * on->size, &c));
         break;
