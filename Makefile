@@ -11,6 +11,7 @@ CC     := gcc
 PREFIX ?= /usr/local
 ONLY   ?=
 FUZZTIME ?= 20s
+FUZZCALLS ?= 1000000
 STATICCHECK_VERSION := v0.8.2
 
 HEADER  := include/reactant_mpi.h
@@ -125,7 +126,7 @@ $(STATICCHECK): | $(RUN)
 
 # ---- targets ----------------------------------------------------------------------------------------------------------------
 
-.PHONY: help build demo test test-full check lint bench bench-programs test-programs fuzz soak generate install wheel clean
+.PHONY: help build demo test test-full sanitize check lint bench bench-programs test-programs fuzz soak generate install wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -150,8 +151,17 @@ test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every 
 	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
-test-full: test ## the same with the long cases (BIG=1: also over a real NCCL and GPU plugins)
+test-full: test sanitize ## the same with the long cases, and the sanitizers (BIG=1: also over a real NCCL and GPU plugins)
 	go test -race ./lifecycle ./mpi ./internal/... ./nccl/device ./client
+
+MEMCHECK := valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --fair-sched=yes
+
+# Without Go, whose runtime neither the sanitizers nor valgrind can follow.
+sanitize: $(SANITIZED) ## the C files over a double of MPI, many threads at once: ASan and UBSan, TSan, memcheck
+	$(SANITIZE_DIR)/address
+	$(SANITIZE_DIR)/thread
+	@if command -v valgrind >/dev/null; then echo 'valgrind $(SANITIZE_DIR)/plain'; $(MEMCHECK) $(SANITIZE_DIR)/plain; \
+		else echo 'not run: memcheck: no valgrind'; fi
 
 # cgo hides compiler warnings, so the C files are compiled a second time here. The generated header stands in for cgo's.
 lint: $(DEV) $(STATICCHECK)
@@ -172,9 +182,12 @@ bench: ## figures, one a line (ONLY=prefix for a part)
 	@$(MAKE) --no-print-directory bench-programs >&2
 	@$(PY) tests/bench/run.py $(ONLY)
 
-fuzz: $(LIB) ## every Go fuzz target for FUZZTIME (20s) each
+fuzz: test-programs ## every Go fuzz target for FUZZTIME (20s) each, then FUZZCALLS (10^6) random C calls on every MPI
 	@for package in $$(go list ./...); do for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || :); do \
 		echo "fuzz: $$package $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+	done; done
+	@for mpi in $$($(PY) tests/launch --list); do for n in 1 2; do \
+		echo "fuzz: $$mpi, $$n ranks"; $(PY) tests/launch -n $$n --mpi $$mpi --timeout 7200 -- build/tests/c/fuzz $(FUZZCALLS); \
 	done; done
 
 soak: test-programs ## tests that run for a long time

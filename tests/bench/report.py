@@ -14,7 +14,7 @@ GROUPS = {
     "mode.": "C: 8-byte allreduce in check mode and in trace mode, against the bare MPI call",
     "py.": "Python: 8-byte allreduce",
     "init.": "Making a further communicator, against the least that MPI needs for the like",
-    "form.": "Other forms: started calls and messages against bare MPI, 16-bit against 32-bit floats, timeout or check against none",
+    "form.": "Other forms: started calls, messages against bare MPI, 16-bit floats against 32-bit, timeout or check against none",
     "gpu.": "Device calls (against the doubles: what the host pays)",
 }
 
