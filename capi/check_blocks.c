@@ -70,6 +70,13 @@ int rmpi_check_blocks(const struct rmpi_row *row, struct rmpi_comm *c, struct rm
         if (rules & OWN_BLOCK_IS_IN_PLACE && recv_in_place && a->recv && a->recv == own_block(c, a, a->send, a->send_displs))
             a->recv = REACTANT_MPI_IN_PLACE;
     }
+    /* What MPI would find out by losing data. */
+    if (rules & HAS_RECV_BLOCKS && !(rules & HAS_SEND_BLOCKS) && receives && a->send != REACTANT_MPI_IN_PLACE &&
+        a->count != a->recv_counts[c->rank])
+        FAIL(COUNT, "this rank sends %zu elements, and has %zu for itself in the counts", a->count, a->recv_counts[c->rank]);
+    if (rules & HAS_SEND_BLOCKS && !(rules & HAS_RECV_BLOCKS) && sends && a->recv != REACTANT_MPI_IN_PLACE &&
+        a->count != a->send_counts[c->rank])
+        FAIL(COUNT, "this rank receives %zu elements, and has %zu for itself in the counts", a->count, a->send_counts[c->rank]);
     if (a->send == REACTANT_MPI_IN_PLACE && rules & HAS_SUM_OF_BLOCKS)
         recv_total = send_total;
     if (sends && a->send != REACTANT_MPI_IN_PLACE && !fits(send_total, a->type))

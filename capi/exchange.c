@@ -100,6 +100,8 @@ static void alltoallv(struct exchange *x, const struct rmpi_call *a)
 static void permute(struct exchange *x, const struct rmpi_call *a)
 {
     const int rank = x->c->rank;
+    if (a->count == 0)
+        return;
     if (a->source == REACTANT_MPI_PROC_NULL)
         memset(a->recv, 0, a->count * x->bytes);
     else if (a->source == rank)

@@ -34,12 +34,13 @@ int rmpi_flight_begin(struct rmpi_comm *c, const struct rmpi_call *a, struct rmp
     f->first = (struct rmpi_parts){.room = sizeof f->few / sizeof *f->few, .part = f->few};
     f->last = f->at = &f->first;
     f->next = f->receives = 0;
+    f->first_look = 0;
     f->rc = 0;
     f->got = (reactant_mpi_status){REACTANT_MPI_PROC_NULL, REACTANT_MPI_ANY_TAG, 0};
     f->stage = NULL;
     f->watched = copies != 0;
     f->number = c->sequence;
-    if (rmpi_needs_stage(c, a, copies) && !(f->stage = rmpi_stage_new(c, a, copies, &rc)))
+    if (rmpi_needs_stage(c, a, 1, copies) && !(f->stage = rmpi_stage_new(c, a, 1, copies, &rc)))
         return rc;
     rmpi_lock(c);
     rc = rmpi_start_parts(c, f->stage ? rmpi_staged(f->stage) : a, f);
@@ -115,7 +116,7 @@ static void wait_all(struct rmpi_comm *c, struct rmpi_flight *f)
 static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, const struct rmpi_flight *f, int64_t since, int64_t limit_ms,
                        int *open)
 {
-    const int passing = limit_ms != RMPI_FOR_EVER && limit_ms < c->timeout_ms;
+    const int passing = limit_ms > 0 && limit_ms < c->timeout_ms;
     const struct rmpi_vigil v = {a, f->number, since, passing ? limit_ms : c->timeout_ms};
     int code;
     rmpi_lock(c);
@@ -125,12 +126,22 @@ static int look_around(struct rmpi_comm *c, const struct rmpi_call *a, const str
     return code;
 }
 
+/* A program that only tests waits as well: since its first look. */
+static int64_t since_first_look(struct rmpi_flight *f, int64_t *start)
+{
+    const int64_t now = rmpi_now_ms();
+    if (f->first_look == 0)
+        f->first_look = now;
+    *start = f->first_look;
+    return now - f->first_look;
+}
+
 /* Polls. 0 = done, or *open without a word; else as above. */
 static int poll(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f, int64_t limit_ms, int *open)
 {
     int64_t start = 0, looked = 4; /* most waits are over before anybody need be asked */
     for (int turn = 0; !rmpi_flight_done(c, a, f); turn++) {
-        const int64_t waited = limit_ms == 0 ? 0 : rmpi_pace(turn, &start);
+        const int64_t waited = limit_ms != 0 ? rmpi_pace(turn, &start) : f->watched ? since_first_look(f, &start) : 0;
         int code;
         if (f->watched && rmpi_modes(c) & RMPI_TIMEOUT && waited > looked) {
             looked = waited;

@@ -11,10 +11,11 @@
 
 /* ---- stage.c: buffers of ours between MPI and the user's ---- */
 
-/* Whether MPI must be given something else than the user's record; copies: data must go through buffers of ours. */
-int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int copies);
+/* Whether MPI must be given something else than the user's record. started: by its non-blocking form; copies: data must go through
+ * buffers of ours. */
+int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int started, int copies);
 /* The stage of a record, input copied in; its record for MPI is rmpi_staged(). NULL: out of memory (recorded, code in *rc). */
-struct rmpi_stage *rmpi_stage_new(struct rmpi_comm *c, const struct rmpi_call *a, int copies, int *rc);
+struct rmpi_stage *rmpi_stage_new(struct rmpi_comm *c, const struct rmpi_call *a, int started, int copies, int *rc);
 const struct rmpi_call *rmpi_staged(const struct rmpi_stage *s);
 /* The results to the user's buffers. received: bytes of a message. */
 void rmpi_stage_out(struct rmpi_comm *c, const struct rmpi_stage *s, size_t received);

@@ -39,7 +39,7 @@ static int direct(struct rmpi_comm *c, const struct rmpi_call *a)
 {
     struct rmpi_stage *s = NULL;
     int rc;
-    if (rmpi_needs_stage(c, a, 0) && !(s = rmpi_stage_new(c, a, 0, &rc)))
+    if (rmpi_needs_stage(c, a, 0, 0) && !(s = rmpi_stage_new(c, a, 0, 0, &rc)))
         return rc;
     rmpi_lock(c);
     rc = c->run[a->row](c, s ? rmpi_staged(s) : a);

@@ -104,13 +104,16 @@ static void give_up(const struct rmpi_comm *of)
 
 void rmpi_settle_orphans(const struct rmpi_comm *c)
 {
-    enum { PATIENCE_MS = 2000 };
+    /* A collective may take as long as initialize does by default: another rank may be late, and that is no reason to leave it alone. */
+    enum { MESSAGES_MS = 1000, COLLECTIVES_MS = 300000 };
     int64_t start = 0;
     for (int turn = 0, collectives = 0; look(RMPI_ALL, c, &collectives) > 0; turn++, collectives = 0) {
-        if (rmpi_pace(turn, &start) < PATIENCE_MS)
-            continue;
-        if (collectives)
+        const int64_t waited = rmpi_pace(turn, &start);
+        if (waited >= MESSAGES_MS && !collectives)
+            return;
+        if (waited >= COLLECTIVES_MS) {
             give_up(c);
-        return;
+            return;
+        }
     }
 }

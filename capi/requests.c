@@ -190,8 +190,9 @@ int reactant_mpi_testall(int n, reactant_mpi_request **requests, int *done, reac
             if (!is_done)
                 return 0;
         }
-    *done = 1;
-    return reactant_mpi_waitall(n, requests, statuses);
+    rc = reactant_mpi_waitall(n, requests, statuses);
+    *done = rc != REACTANT_MPI_ERR_REQUEST; /* the same one twice in the list */
+    return rc;
 }
 
 /* ---- prepared ---- */

@@ -100,11 +100,11 @@ static struct side recv_input(const struct rmpi_comm *c, const struct rmpi_call 
 }
 
 /* MPI cannot work in place here: the input is copied to a send buffer. (MPICH's Reduce_scatter ends by moving the own block to the
- * front, and aborts the job when the two places overlap.) */
-static int must_part(const struct rmpi_comm *c, const struct rmpi_call *a)
+ * front, and aborts the job when the two places overlap. Open MPI's Iallreduce takes another way on a rank that works in place.) */
+static int must_part(const struct rmpi_comm *c, const struct rmpi_call *a, int started)
 {
     return in_place(a) && at_root(c, a) &&
-           (a->row == RMPI_alltoallv || a->row == RMPI_reduce_scatterv ||
+           ((started && c->mpi->parts_allreduce && a->row == RMPI_allreduce) || a->row == RMPI_alltoallv || a->row == RMPI_reduce_scatterv ||
             (rmpi_rows[a->row].large == BY_REDUCE && a->special & SPECIAL_LARGE) ||
             (rmpi_modes(c) & RMPI_COPY_REDUCE && a->row == RMPI_reduce && a->root != 0 && a->count));
 }
@@ -116,11 +116,12 @@ static int by_f32(const struct rmpi_comm *c, const struct rmpi_call *a)
            a->op != RMPI_MAX;
 }
 
-int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int copies)
+int rmpi_needs_stage(const struct rmpi_comm *c, const struct rmpi_call *a, int started, int copies)
 {
     if (!(rmpi_rows[a->row].rules & (HAS_SEND | HAS_RECV)))
         return 0;
-    return copies || a->special & (SPECIAL_INTS | SPECIAL_AVERAGE | SPECIAL_STAGED) || by_f32(c, a) || must_part(c, a);
+    return copies || a->special & (SPECIAL_INTS | SPECIAL_AVERAGE | SPECIAL_STAGED) || by_f32(c, a) ||
+           must_part(c, a, started);
 }
 
 const struct rmpi_call *rmpi_staged(const struct rmpi_stage *s)
@@ -182,11 +183,12 @@ static const int *ints(char **from, const size_t *values, int n)
     return out;
 }
 
-struct rmpi_stage *rmpi_stage_new(struct rmpi_comm *c, const struct rmpi_call *a, int copies, int *rc)
+struct rmpi_stage *rmpi_stage_new(struct rmpi_comm *c, const struct rmpi_call *a, int started, int copies, int *rc)
 {
-    const int parted = must_part(c, a), f32 = by_f32(c, a);
+    const int parted = must_part(c, a, started), f32 = by_f32(c, a);
+    const int scattered = a->row == RMPI_allgatherv && (a->special & (SPECIAL_STAGED | SPECIAL_LARGE)) == SPECIAL_STAGED;
     const int own_send = parted || (has_send(c, a) && (copies || f32));
-    const int own_recv = has_recv(c, a) && (copies || f32 || (a->row == RMPI_allgatherv && a->special & SPECIAL_STAGED));
+    const int own_recv = has_recv(c, a) && (copies || f32 || scattered);
     const int reads_recv = own_recv && ((in_place(a) && !parted) || (a->row == RMPI_bcast && at_root(c, a)));
     const size_t bytes = f32 ? sizeof(float) : (size_t)rmpi_type_bytes[a->type];
     const struct side none = {0, NULL, NULL};
@@ -196,9 +198,10 @@ struct rmpi_stage *rmpi_stage_new(struct rmpi_comm *c, const struct rmpi_call *a
     const int receives = has_recv(c, a) && rmpi_rows[a->row].rules & HAS_COUNTS && a->row != RMPI_scatterv;
     const size_t lists = rounded((size_t)c->size * sizeof(size_t)) * 6;
     struct rmpi_stage *s = NULL;
-    size_t total;
+    size_t in, out, total;
     char *at;
-    if (!__builtin_mul_overflow(from.elements, bytes, &total) && !__builtin_mul_overflow(to.elements, bytes, &total))
+    if (!__builtin_mul_overflow(from.elements, bytes, &in) && !__builtin_mul_overflow(to.elements, bytes, &out) &&
+        !__builtin_add_overflow(in, out, &total) && total < PTRDIFF_MAX - lists - 4096)
         s = malloc(rounded(sizeof *s) + 64 + rounded(from.elements * bytes) + rounded(to.elements * bytes) + lists);
     if (!s) {
         *rc = rmpi_call_failed(c, REACTANT_MPI_ERR_MEMORY, rmpi_rows[a->row].name, "no memory for buffers of %zu and %zu bytes",

@@ -219,8 +219,9 @@ typedef struct reactant_mpi_options {
                                    those made from it (reactant_mpi_comm_set_timeout); equal on every rank; 0 = for ever; default 0;
                                    unset -1 */
     int32_t check;              /* REACTANT_MPI_CHECK=on|off: before each collective over host buffers the ranks compare operation, type,
-                                   count, root and order, and a difference gives code 30 with every rank's view; equal on every
-                                   rank; default off; unset -1 */
+                                   count, root and order, and a difference gives code 30 with every rank's view. Started calls wait
+                                   for the other ranks too; a call that is refused on one rank leaves the others waiting for it
+                                   (call_timeout_ms ends that); equal on every rank; default off; unset -1 */
     int32_t half;               /* REACTANT_MPI_HALF=pairwise|f32: how 16-bit floats are reduced on the host; equal on every rank;
                                    default pairwise; unset -1 */
     int32_t reserved;           /* 0 */
@@ -290,7 +291,7 @@ int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactan
 /*
  * A communicator of the n listed ranks of comm, in the order of the list. Called by those ranks only, with the same list (different lists
  * give 31 when the time of initialize is over); blocking.
- * Errors: 1 (not in the list), 2, 6 (a rank outside comm, or twice), 8, 9, 20, 21, 22, 31, 44, 69.   MPI-5.0 section 7.4.2
+ * Errors: 1 (not in the list), 2, 6 (a rank outside comm, or twice), 8, 9, 20, 21, 22, 30 (another list at the same time), 31, 44, 69.   MPI-5.0 section 7.4.2
  * (MPI_Comm_create_group).
  */
 int reactant_mpi_comm_create(reactant_mpi_comm *comm, int n, const int *ranks, reactant_mpi_comm **out);
@@ -380,9 +381,9 @@ int reactant_mpi_comm_error(const reactant_mpi_comm *comm);
  * Arguments  send, recv, count of elements, type, op, root: as in MPI. For allgather, gather, scatter, reduce_scatter and
  *            alltoall count is the block of one rank: the larger buffer holds size * count elements, in rank order.
  * In place   REACTANT_MPI_IN_PLACE as `send` (allreduce, reduce_scatter, allgather, alltoall; reduce and gather at the root) or
- *            as `recv` (scatter at the root). Equal pointers mean the same for allreduce, reduce at the root and reduce_scatter;
- *            so do send == recv + rank * count for allgather and gather at the root, and recv == send + rank * count for
- *            scatter at the root, scan and exscan. alltoall with equal pointers gives code 1: say IN_PLACE, on every rank.
+ *            as `recv` (scatter at the root). Equal pointers mean the same for allreduce, reduce at the root, reduce_scatter, scan
+ *            and exscan; so do send == recv + rank * count for allgather and gather at the root, and recv == send + rank * count
+ *            for scatter at the root. alltoall with equal pointers gives code 1: say IN_PLACE, on every rank.
  * Errors     1 buffer, 2 comm, 3 type, 4 op, 5 count, 6 root, 9 thread, 20 forked, 43 MPI finalized, 44 MPI failed, 22 memory; with option
  *            check 30; with a timeout 31; 32 where a failed process is noticed (ULFM, or a timeout).
  * MPI-5.0    sections 6.3 to 6.11 (barrier 6.3, bcast 6.4, gather 6.5, scatter 6.6, allgather 6.7, alltoall 6.8, reductions
@@ -424,7 +425,8 @@ int reactant_mpi_barrier(reactant_mpi_comm *comm);
 
 /*
  * Blocks of different sizes: counts and displs (elements, from the start of the buffer) have one entry per rank, and are read during the
- * call only. Blocks of one buffer that is written must not overlap. allgatherv and reduce_scatterv: the same counts on every rank. In place:
+ * call only. Blocks of one buffer that is written must not overlap. allgatherv and reduce_scatterv: the same counts on every rank. count
+ * is what the lists say for this rank (code 5 where that can be seen: allgatherv; gatherv and scatterv at the root). In place:
  * IN_PLACE as `send` (allgatherv, reduce_scatterv; alltoallv on every rank; gatherv at the root) or as `recv` (scatterv at the root), or
  * the own block where it belongs (allgatherv, gatherv and scatterv at the root); equal pointers for reduce_scatterv.
  */
@@ -525,7 +527,8 @@ int reactant_mpi_wait_for(reactant_mpi_request *request, int timeout_ms, reactan
  * done, and the first failure is returned.   MPI-5.0 section 3.7.5. */
 int reactant_mpi_waitall(int n, reactant_mpi_request **requests, reactant_mpi_status *statuses);
 
-/* Whether a started call, or all of n, are done: *done is 1 (and they are gone) or 0 (and nothing has changed). Not blocking. */
+/* Whether a started call, or all of n, are done: *done is 1 (and they are gone) or 0 (and nothing has changed). Not blocking. With a
+ * timeout the time of `test` counts from its first look; testall knows none. */
 int reactant_mpi_test(reactant_mpi_request *request, int *done, reactant_mpi_status *status);
 int reactant_mpi_testall(int n, reactant_mpi_request **requests, int *done, reactant_mpi_status *statuses);
 
@@ -634,8 +637,8 @@ int reactant_mpi_run(reactant_mpi_request *request);
 /* Begin a prepared call. Collective, not blocking. MPI-5.0 section 6.13 (the meaning; MPI's persistent collectives are not used). */
 int reactant_mpi_start(reactant_mpi_request *request);
 
-/* Give a request back. Local. A started call goes on to its end, and its buffers are in use until then. Errors: 7 (also on a
- * second free). */
+/* Give a request back. Local. A started call goes on to its end, which the library notices in later calls that start something, or in
+ * finalize; its buffers are in use until then. Errors: 7 (also on a second free). */
 int reactant_mpi_request_free(reactant_mpi_request *request);
 
 /* ---- NCCL's functions, for compiled code -----------------------------------------------------------------------------------------

@@ -19,24 +19,30 @@ func SetTimeout(word unsafe.Pointer, ms int64) *cerr.Error {
 		return err
 	}
 	defer enter()()
-	all, err := s.lib.AllGather(s.control, len(s.ranks), binary.NativeEndian.AppendUint64(nil, uint64(ms)), s.options.TimeoutMS)
+	c, _ := handle.ByWord(word)
+	wish := binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, uint64(ms)), c.Sequence())
+	all, err := s.lib.AllGather(s.control, len(s.ranks), wish, s.options.TimeoutMS)
 	if s.notIn(err) != nil {
 		return err
 	}
+	number := c.Sequence()
 	wishes := make([]record, len(all))
 	for i, b := range all {
 		wishes[i] = record{Timeout: int64(binary.NativeEndian.Uint64(b)), Host: s.ranks[i].Host}
+		number = max(number, binary.NativeEndian.Uint64(b[8:]))
 	}
 	if text := differInTimeout(wishes); text != "" {
 		return cerr.New(cerr.Mismatch, "every rank must give the same time in milliseconds: %s", text)
 	}
 	if err := s.notIn(s.gather(ms)); err != nil {
+		// Others may have the timeout already, and make calls that do not match this rank's.
+		c.GiveUp(int(cerr.Timeout), err.Text)
 		return err
 	}
 	process.Lock()
 	defer process.Unlock()
 	s.options.CallTimeoutMS = ms
-	c, _ := handle.ByWord(word)
+	c.SetSequence(number) // ranks that traced or checked before have counted, others not
 	c.SetTimeout(int(ms), s.company.Pointer())
 	return nil
 }

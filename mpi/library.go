@@ -79,6 +79,9 @@ func bind(found *Found) (*C.struct_rmpi_mpi, *cerr.Error) {
 	m.family = uint32(found.Family)
 	m.path = C.CString(path)
 	m.name = C.CString(found.implementation())
+	if strings.HasPrefix(found.implementation(), "Open MPI") {
+		m.parts_allreduce = 1
+	}
 	switch found.Family {
 	case MPICH:
 		m.run, m.start, m.control = &C.rmpi_run_mpich[0], &C.rmpi_start_mpich[0], &C.rmpi_control_mpich

@@ -54,6 +54,7 @@ struct rmpi_mpi {
     const rmpi_run_fn *run;     /* one function per row; NULL for those without an MPI call */
     const rmpi_start_fn *start; /* the same, started */
     const struct rmpi_control *control;
+    int parts_allreduce; /* its Iallreduce goes wrong where some ranks work in place and some do not */
     /* read by messages */
     enum rmpi_family family;
     char *path;
@@ -149,6 +150,7 @@ void rmpi_mend_wi4mpi(struct rmpi_mpi *m);
 /* The pace of a wait: spins a little, since most waits are short; then yields, so that ranks that share a core meet fast; then sleeps, so
  * that a long wait costs nothing. turn counts from 0, *start is the time of turn 50. Gives the milliseconds since then. */
 int64_t rmpi_pace(int turn, int64_t *start);
+int64_t rmpi_now_ms(void);
 /* Wait for a started operation: 0 done, 1 deadline passed (the request stays open, its memory must stay), 2 MPI failed (*rc). */
 int rmpi_wait(const struct rmpi_mpi *m, void *request, int64_t timeout_ms, int *rc);
 /* The same for an empty message of one of two tags, which is received; *tag becomes the one that came. */

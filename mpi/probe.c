@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "mpi/mpi.h"
 
+#include "internal/handle/handle.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -9,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now_ms(void)
+int64_t rmpi_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -22,14 +24,27 @@ int64_t rmpi_pace(int turn, int64_t *start)
     if (turn < 50)
         return 0;
     if (turn == 50)
-        *start = now_ms();
-    waited = now_ms() - *start;
+        *start = rmpi_now_ms();
+    waited = rmpi_now_ms() - *start;
     if (waited < 20) {
         sched_yield();
     } else {
         struct timespec nap = {0, waited < 1000 ? 100000 : 1000000};
         nanosleep(&nap, NULL);
     }
+    return waited;
+}
+
+/* With SERIALIZED this thread has MPI for itself: others may call while it waits. */
+static int64_t pause_outside(int turn, int64_t *start)
+{
+    const int inside = rmpi_is_inside();
+    int64_t waited;
+    if (inside)
+        rmpi_leave();
+    waited = rmpi_pace(turn, start);
+    if (inside)
+        rmpi_enter();
     return waited;
 }
 
@@ -43,7 +58,7 @@ static int poll(int (*look)(const struct rmpi_mpi *, void *, int *), const struc
             return 2;
         if (done)
             return 0;
-        if (rmpi_pace(turn, &start) >= timeout_ms && timeout_ms > 0)
+        if (pause_outside(turn, &start) >= timeout_ms && timeout_ms > 0)
             return 1;
     }
 }

@@ -107,21 +107,32 @@ int rmpi_comm_is_out_of_step(const struct rmpi_comm *c)
 
 void rmpi_comm_set_timeout(struct rmpi_comm *c, int32_t timeout_ms, struct rmpi_company *company)
 {
-    c->company = company;
-    c->timeout_ms = timeout_ms;
-    if (timeout_ms > 0)
+    if (timeout_ms > 0) {
+        c->company = company;
+        c->timeout_ms = timeout_ms;
         __atomic_fetch_or(&c->modes, RMPI_TIMEOUT, __ATOMIC_RELEASE);
-    else
+    } else { /* a thread that waits may still read the time */
         __atomic_fetch_and(&c->modes, ~(uint32_t)RMPI_TIMEOUT, __ATOMIC_RELEASE);
+    }
 }
 
-static int busy;
+static uintptr_t inside; /* the thread that has MPI, 0 = none */
+
+static uintptr_t self(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
+int rmpi_is_inside(void)
+{
+    return __atomic_load_n(&inside, __ATOMIC_RELAXED) == self();
+}
 
 void rmpi_enter(void)
 {
     for (int turn = 0;; turn++) {
-        int free = 0;
-        if (__atomic_compare_exchange_n(&busy, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        uintptr_t nobody = 0;
+        if (__atomic_compare_exchange_n(&inside, &nobody, self(), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return;
         if (turn < 1000) {
             sched_yield();
@@ -134,7 +145,7 @@ void rmpi_enter(void)
 
 void rmpi_leave(void)
 {
-    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&inside, 0, __ATOMIC_RELEASE);
 }
 
 /* A forked child must not use MPI: its copies of the communicators answer with code 20. Nothing but stores here. */

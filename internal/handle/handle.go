@@ -113,6 +113,20 @@ func (c Comm) SetTimeout(ms int, company unsafe.Pointer) {
 	C.rmpi_comm_set_timeout(c.c, C.int32_t(ms), (*C.struct_rmpi_company)(company))
 }
 
+// Sequence is the number of collectives begun, as far as they are counted.
+func (c Comm) Sequence() uint64 { return uint64(C.rmpi_comm_sequence(c.c)) }
+
+// SetSequence brings the ranks' numbers together.
+func (c Comm) SetSequence(n uint64) { C.rmpi_comm_set_sequence(c.c, C.uint64_t(n)) }
+
+// GiveUp marks it out of step: a change of it may have reached some ranks only.
+func (c Comm) GiveUp(code int, reason string) {
+	text := C.CString(reason)
+	defer C.free(unsafe.Pointer(text))
+	C.rmpi_comm_latch(c.c, C.int(code), text)
+	C.rmpi_comm_out_of_step(c.c)
+}
+
 // Revoked marks it out of step, for a reason of the ranks themselves.
 func (c Comm) Revoked() {
 	text := C.CString("it was revoked by reactant_mpi_comm_shrink; go on with the communicator that this gave")

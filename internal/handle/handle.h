@@ -84,6 +84,7 @@ struct rmpi_flight {
     uint32_t watched;         /* begun under a timeout */
     reactant_mpi_status got;  /* of it, or of a probe */
     uint64_t number;          /* watched: of the collective, from 1; a message: of the last one before it */
+    int64_t first_look;       /* under a timeout: of a program that only tests */
     struct rmpi_stage *stage; /* NULL: MPI works on the user's buffers */
     int64_t since;            /* trace: when it began */
 };
@@ -146,6 +147,16 @@ static inline struct rmpi_comm *rmpi_request_comm(const struct rmpi_request *r)
     return __atomic_load_n(&r->comm, __ATOMIC_RELAXED);
 }
 
+static inline uint64_t rmpi_comm_sequence(const struct rmpi_comm *c)
+{
+    return __atomic_load_n(&c->sequence, __ATOMIC_RELAXED);
+}
+
+static inline void rmpi_comm_set_sequence(struct rmpi_comm *c, uint64_t n)
+{
+    __atomic_store_n(&c->sequence, n, __ATOMIC_RELAXED);
+}
+
 static inline int rmpi_comm_number(const struct rmpi_comm *c)
 {
     return (int)(c - rmpi_comms);
@@ -172,6 +183,7 @@ void rmpi_comm_set_timeout(struct rmpi_comm *c, int32_t timeout_ms, struct rmpi_
 /* With SERIALIZED one thread at a time is inside MPI; a second one waits. */
 void rmpi_enter(void);
 void rmpi_leave(void);
+int rmpi_is_inside(void); /* this thread */
 
 /* The first error wins, unless a later one ends the communicator (codes 31, 32); text is copied. */
 void rmpi_comm_latch(struct rmpi_comm *c, int code, const char *text);
