@@ -212,27 +212,25 @@ static size_t wrong_count(size_t bytes)
     return ONE_OF(some);
 }
 
-static int legal_op(const struct type *t, bool average)
+/* 0: a type that is moved only. */
+static int legal_op(const struct type *t, bool average_too)
 {
     const unsigned from = draw(N_OPS);
-    if (average && (t->kind == FLOATING || t->kind == COMPLEX) && one_in(5))
-        return REACTANT_MPI_AVG;
-    for (unsigned i = 0; i < N_OPS; i++)
-        if (legal(t, ops[(from + i) % N_OPS].value))
-            return ops[(from + i) % N_OPS].value;
-    return 0; /* a type that is moved only */
+    for (unsigned i = 0; i < N_OPS; i++) {
+        const int op = ops[(from + i) % N_OPS].value;
+        if (legal(t, op) && (average_too || op != REACTANT_MPI_AVG))
+            return op;
+    }
+    return 0;
 }
 
 /* 0: this type takes every operation of the list. */
 static int illegal_op(const struct type *t)
 {
     const unsigned from = draw(N_OPS);
-    for (unsigned i = 0; i < N_OPS; i++) {
-        const int op = ops[(from + i) % N_OPS].value;
-        const bool logical = t->kind == BOOLEAN && (op == REACTANT_MPI_MIN || op == REACTANT_MPI_MAX); /* LAND and LOR */
-        if (!legal(t, op) && !logical)
-            return op;
-    }
+    for (unsigned i = 0; i < N_OPS; i++)
+        if (!legal(t, ops[(from + i) % N_OPS].value))
+            return ops[(from + i) % N_OPS].value;
     return 0;
 }
 

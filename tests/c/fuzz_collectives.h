@@ -108,19 +108,16 @@ struct drawn {
 /* Element i of what rank r has to give. */
 static struct element given(const struct drawn *d, int r, size_t i)
 {
-    return sent(d->t, d->a.op == REACTANT_MPI_AVG ? REACTANT_MPI_SUM : d->a.op, d->values, r, i);
+    return sent(d->t, d->a.op, d->values, r, i);
 }
 
 /* Over ranks `from` to `to` - 1. */
 static struct element reduced(const struct drawn *d, int from, int to, size_t i)
 {
-    const bool average = d->a.op == REACTANT_MPI_AVG;
     struct element e = given(d, from, i);
     for (int r = from + 1; r < to; r++)
-        e = fold(d->t, average ? REACTANT_MPI_SUM : d->a.op, e, given(d, r, i));
-    if (average)
-        e.re /= on->size, e.im /= on->size;
-    return e;
+        e = fold(d->t, d->a.op, e, given(d, r, i));
+    return d->a.op == REACTANT_MPI_AVG ? average(d->t, e, on->size) : e;
 }
 
 /* One element of the receive buffer; what was looked at becomes FILL again. */
@@ -216,8 +213,7 @@ static void draw_collective(struct drawn *d, enum row row, size_t least)
         d->t = &types[draw(N_TYPES)];
     while (has[row] & OF_OP && !legal_op(d->t, false));
     d->a.type = d->t->value;
-    d->a.op = has[row] & OF_OP ? /* exact averages only */
-                  legal_op(d->t, row != R_scan && row != R_exscan && (on->size & (on->size - 1)) == 0) : 0;
+    d->a.op = has[row] & OF_OP ? legal_op(d->t, row != R_scan && row != R_exscan) : 0;
     d->a.root = has[row] & OF_ROOT ? (int)draw((unsigned)on->size) : 0;
     d->a.count = ONE_OF(some);
     if (d->a.count < least)

@@ -28,6 +28,8 @@ static void reductions(void)
                 want[i] = sent(type, ops[o].value, 1, 0, i);
                 for (int r = 1; r < size; r++)
                     want[i] = fold(type, ops[o].value, want[i], sent(type, ops[o].value, 1, r, i));
+                if (ops[o].value == REACTANT_MPI_AVG)
+                    want[i] = average(type, want[i], size);
             }
             OK(reactant_mpi_allreduce(send, recv, 3, type->value, ops[o].value, comm));
             for (size_t i = 0; i < 3 && size > 1; i++)
