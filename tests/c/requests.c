@@ -421,7 +421,8 @@ int main(void)
     test_freed_under_way();
     test_of_the_dead();
     test_all_slots();
-    test_all_freed();
+    if (size <= 2) /* more of the same would be slow */
+        test_all_freed();
     /* The end comes while calls are under way that nobody waits for. */
     static int64_t in[1000], out[1000];
     reactant_mpi_request *r;

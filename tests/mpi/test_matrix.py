@@ -13,8 +13,8 @@ SPLIT = {"REACTANT_MPI_MAX_COUNT": "7"}
 
 # (program and arguments, environment, ranks on the main two, ranks on the others). collectives N does one of N jobs.
 CASES = [
-    ("collectives 6", {}, (1, 2, 3), (2,)),
-    ("collectives 8", SPLIT, (1, 2, 3), (2,)),
+    ("collectives 9", {}, (1, 2, 3), (2,)),
+    ("collectives 12", SPLIT, (1, 2, 3), (2,)),
     ("requests", {}, (1, 2, 3), (2,)),
     ("far", {}, (3,), (2,)),
     ("halves", {}, (1, 2), (2,)),
