@@ -1,6 +1,7 @@
 # The library's C files without Go, over a double of MPI, under each sanitizer; SANITIZED lists the programs.
 
-SANITIZE_DIR := build/sanitize
+# The underline keeps what cgo writes there out of ./...
+SANITIZE_DIR := build/_sanitize
 SANITIZE_CGO := $(SANITIZE_DIR)/cgo/_cgo_export.h
 SANITIZE_MACHINE := $(if $(filter x86_64,$(shell uname -m)),arm64,amd64)
 SANITIZE_SRC := $(filter-out %_$(SANITIZE_MACHINE).c,$(wildcard capi/*.c mpi/*.c node/kernels/*.c nccl/*.c \
