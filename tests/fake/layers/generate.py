@@ -21,6 +21,7 @@ NO_BUFFERS = {"Comm_get_attr", "Comm_set_attr", "Comm_create_keyval"}
 # Not of functions.inc, but a host program calls them.
 MORE = """
 NEEDED(Init, int, (int *, char ***))
+NEEDED(Comm_dup, int, (MPI_Comm, MPI_Comm *))
 NEEDED(Comm_delete_attr, int, (MPI_Comm, int))
 NEEDED(Op_free, int, (MPI_Op *))
 """
