@@ -98,6 +98,7 @@ int main(void)
     test_main_thread();
     test_finalized();
     test_storm();
+    test_contest();
     test_orphans();
     test_latch();
     test_out_of_step();

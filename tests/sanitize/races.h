@@ -136,6 +136,46 @@ static void test_storm(void)
         team_free(1, &c[i]);
 }
 
+/* ---- one request, and all threads go for it at once: one gets it ---- */
+
+enum { CONTEST = 4, CONTESTS = 3000 };
+static struct {
+    pthread_barrier_t start, end;
+    reactant_mpi_comm *c;
+    reactant_mpi_request *r;
+    int won;
+} contest;
+
+static void contestant(void *unused, int i)
+{
+    (void)unused;
+    for (int round = 0; round < CONTESTS; round++) {
+        int done = 0, rc;
+        if (i == 0)
+            OK(reactant_mpi_ibarrier(contest.c, &contest.r));
+        pthread_barrier_wait(&contest.start);
+        switch ((i + round) % 3) {
+        case 0: rc = reactant_mpi_wait(contest.r, NULL); break;
+        case 1: rc = reactant_mpi_test(contest.r, &done, NULL); break;
+        default: rc = reactant_mpi_request_free(contest.r); break;
+        }
+        CHECK(rc == 0 || rc == REACTANT_MPI_ERR_REQUEST, "%d: %s", rc, reactant_mpi_last_error());
+        __atomic_fetch_add(&contest.won, rc == 0, __ATOMIC_RELAXED);
+        pthread_barrier_wait(&contest.end);
+    }
+}
+
+static void test_contest(void)
+{
+    pthread_barrier_init(&contest.start, NULL, CONTEST);
+    pthread_barrier_init(&contest.end, NULL, CONTEST);
+    team_new(1, 0, 1 << 30, &contest.c);
+    in_threads(CONTEST, contestant, NULL);
+    CHECK(contest.won == CONTESTS, "%d requests were ended %d times", CONTESTS, contest.won);
+    look_at_freed(contest.c);
+    team_free(1, &contest.c);
+}
+
 /* Requests freed under way by many threads on one communicator, in the order in which they are received. */
 static void give_up(void *handles, int i)
 {
