@@ -149,8 +149,8 @@ static struct {
 
 static void spin_until(const int *number, int value)
 {
-    for (int turn = 0; __atomic_load_n(number, __ATOMIC_ACQUIRE) != value; turn++)
-        if (turn % 1000 == 999)
+    for (unsigned turn = 1; __atomic_load_n(number, __ATOMIC_ACQUIRE) < value; turn++)
+        if (turn % 1000 == 0)
             sched_yield();
 }
 
