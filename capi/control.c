@@ -61,10 +61,8 @@ int reactant_mpi_finalize(reactant_mpi_comm *comm)
     int rc = rmpi_control_refused("reactant_mpi_finalize");
     if (rc != 0)
         return rc;
-    if (!comm)
-        rmpi_requests_abandon(rmpi_adopt);
     if (!comm || rmpi_comm_live(comm))
-        rmpi_settle_orphans(rmpi_comm_live(comm));
+        rmpi_settle(rmpi_comm_live(comm));
     return rmpiGoFinalize(comm);
 }
 

@@ -70,7 +70,7 @@ void rmpi_adopt(struct rmpi_request *r);
 /* Take back those that are done, among `most` of them. */
 void rmpi_look_at_orphans(int most);
 /* Before a communicator (NULL: every one) ends, its calls do, if they do so soon. */
-void rmpi_settle_orphans(const struct rmpi_comm *c);
+void rmpi_settle(struct rmpi_comm *c);
 
 /* With SERIALIZED: MPI for this thread alone, and back. */
 static inline void rmpi_lock(const struct rmpi_comm *c)

@@ -102,14 +102,46 @@ static void give_up(const struct rmpi_comm *of)
     pthread_mutex_unlock(&lock);
 }
 
-void rmpi_settle_orphans(const struct rmpi_comm *c)
+static void abandon(struct rmpi_request *r, void *unused)
+{
+    (void)unused;
+    rmpi_request_give(r, RMPI_REQUEST_GONE);
+    rmpi_adopt(r);
+}
+
+/* The started calls of one communicator, as look() has the freed ones. */
+struct started {
+    const struct rmpi_comm *of;
+    int left, collectives;
+};
+
+static void look_at(struct rmpi_request *r, void *arg)
+{
+    struct started *s = arg;
+    if (r->comm == s->of && can_look(r->comm) && !rmpi_flight_done(r->comm, &r->call, &r->flight)) {
+        s->left++;
+        s->collectives |= !(rmpi_rows[r->call.row].rules & IS_MESSAGE);
+    }
+    rmpi_request_give(r, RMPI_REQUEST_STARTED);
+}
+
+void rmpi_settle(struct rmpi_comm *c)
 {
     /* A collective may take as long as initialize does by default: another rank may be late, and that is no reason to leave it alone. */
     enum { MESSAGES_MS = 1000, COLLECTIVES_MS = 300000 };
     int64_t start = 0;
-    for (int turn = 0, collectives = 0; look(RMPI_ALL, c, &collectives) > 0; turn++, collectives = 0) {
-        const int64_t waited = rmpi_pace(turn, &start);
-        if (waited >= MESSAGES_MS && !collectives)
+    if (!c)
+        rmpi_requests_visit(abandon, NULL);
+    for (int turn = 0;; turn++) {
+        struct started s = {c, 0, 0};
+        int64_t waited;
+        s.left = look(RMPI_ALL, c, &s.collectives);
+        if (c)
+            rmpi_requests_visit(look_at, &s);
+        if (s.left == 0)
+            return;
+        waited = rmpi_pace(turn, &start);
+        if (waited >= MESSAGES_MS && !s.collectives)
             return;
         if (waited >= COLLECTIVES_MS) {
             give_up(c);

@@ -194,8 +194,8 @@ enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **);    
 struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from); /* NULL: it is in another phase */
 void rmpi_request_give(struct rmpi_request *, enum rmpi_phase to);              /* GONE: its word is dead from now on */
 void rmpi_request_recycle(const struct rmpi_request *);                         /* its slot may be used again */
-/* Every started request that no thread is at: its word is dead from now on, and `adopt` is responsible for it. */
-void rmpi_requests_abandon(void (*adopt)(struct rmpi_request *));
+/* Every started request that no thread is at, taken for the visit, which gives it back. */
+void rmpi_requests_visit(void (*visit)(struct rmpi_request *, void *), void *arg);
 
 #pragma GCC visibility pop
 

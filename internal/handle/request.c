@@ -70,7 +70,7 @@ void rmpi_request_give(struct rmpi_request *r, enum rmpi_phase to)
     __atomic_store_n(&r->phase, phase - phase % PHASES + to, __ATOMIC_RELEASE);
 }
 
-void rmpi_requests_abandon(void (*adopt)(struct rmpi_request *))
+void rmpi_requests_visit(void (*visit)(struct rmpi_request *, void *), void *arg)
 {
     unsigned used;
     pthread_mutex_lock(&lock);
@@ -79,9 +79,9 @@ void rmpi_requests_abandon(void (*adopt)(struct rmpi_request *))
     for (struct rmpi_request *r = requests; r < requests + used; r++) {
         uint32_t phase = __atomic_load_n(&r->phase, __ATOMIC_ACQUIRE);
         if (phase % PHASES == RMPI_REQUEST_STARTED &&
-            __atomic_compare_exchange_n(&r->phase, &phase, phase - phase % PHASES + RMPI_REQUEST_GONE, 0, __ATOMIC_ACQ_REL,
+            __atomic_compare_exchange_n(&r->phase, &phase, phase - phase % PHASES + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
-            adopt(r);
+            visit(r, arg);
     }
 }
 
