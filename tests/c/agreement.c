@@ -151,10 +151,11 @@ static void different_amounts(void)
         others[odd] = 3;
     AMOUNTS(reactant_mpi_allgatherv(send, own, recv, others, displs, F32, comm),
             "rank %d gives 3 elements to rank %d, which awaits 2", odd, other);
-    AMOUNTS(reactant_mpi_gatherv(send, own, recv, counts, displs, F32, 0, comm),
-            "rank %d gives 3 elements to rank 0, which awaits 2", odd);
-    AMOUNTS(reactant_mpi_scatterv(send, counts, displs, recv, own, F32, 0, comm),
-            "rank 0 gives 2 elements to rank %d, which awaits 3", odd);
+    /* At the root itself the counts are compared before the ranks are (code 5). */
+    AMOUNTS(reactant_mpi_gatherv(send, own, recv, counts, displs, F32, other, comm),
+            "rank %d gives 3 elements to rank %d, which awaits 2", odd, other);
+    AMOUNTS(reactant_mpi_scatterv(send, counts, displs, recv, own, F32, other, comm),
+            "rank %d gives 2 elements to rank %d, which awaits 3", other, odd);
     others[odd] = 2;
     if (rank == odd)
         others[other] = 1;
