@@ -125,13 +125,10 @@ static void look_at(struct rmpi_request *r, void *arg)
     rmpi_request_give(r, RMPI_REQUEST_STARTED);
 }
 
-void rmpi_settle(struct rmpi_comm *c)
+static void settle(struct rmpi_comm *c, int64_t collectives_ms)
 {
-    /* A collective may take as long as initialize does by default: another rank may be late, and that is no reason to leave it alone. */
-    enum { MESSAGES_MS = 1000, COLLECTIVES_MS = 300000 };
+    enum { MESSAGES_MS = 1000 };
     int64_t start = 0;
-    if (!c)
-        rmpi_requests_visit(abandon, NULL);
     for (int turn = 0;; turn++) {
         struct started s = {c, 0, 0};
         int64_t waited;
@@ -143,9 +140,21 @@ void rmpi_settle(struct rmpi_comm *c)
         waited = rmpi_pace(turn, &start);
         if (waited >= MESSAGES_MS && !s.collectives)
             return;
-        if (waited >= COLLECTIVES_MS) {
+        if (waited >= collectives_ms) {
             give_up(c);
             return;
         }
+    }
+}
+
+void rmpi_settle(struct rmpi_comm *c)
+{
+    /* A freed collective may take as long as initialize does by default: another rank may be late, and that is no reason to leave it
+     * alone. One that was neither freed nor waited for when MPI ends is a mistake of the program, and may never be joined. */
+    enum { FREED_MS = 300000, FORGOTTEN_MS = 2000 };
+    settle(c, FREED_MS);
+    if (!c) {
+        rmpi_requests_visit(abandon, NULL);
+        settle(NULL, FORGOTTEN_MS);
     }
 }

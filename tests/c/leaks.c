@@ -118,10 +118,16 @@ static const struct kind {
 } kinds[] = {
     {"lives", one_life, 65536}, {"communicators", some_communicators, 4 * 65536}, {"messages", a_message, 0}, {"prepared", a_prepared_call, 0}};
 
+static long smaller(long a, long b)
+{
+    return a < b ? a : b;
+}
+
 int main(int argc, char **argv)
 {
     const struct kind *k = NULL;
-    struct use begin, end;
+    struct use begin, middle, end;
+    long heap, resident;
     int times, warm, done = 0;
     for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(argv[1], kinds[i].name))
@@ -141,17 +147,23 @@ int main(int argc, char **argv)
     warm = k->bytes_each ? times / 5 : times / 5 > 3000 ? times / 5 : 3000;
     for (; done < warm; done++)
         k->once(done);
+    /* Two halves, of which the better counts: an MPI may take another megabyte for its pools once, a leak is in both. */
     begin = use_now();
+    for (; done < warm + times / 2; done++)
+        k->once(done);
+    middle = use_now();
     for (; done < warm + times; done++)
         k->once(done);
     end = use_now();
+    heap = 2 * smaller(middle.heap - begin.heap, end.heap - middle.heap);
+    resident = 2 * smaller(middle.resident - begin.resident, end.resident - middle.resident);
     if (rank == 0)
-        printf("%s, %d times: heap %+ld bytes, resident %+ld bytes, %+ld threads, %+ld files\n", k->name, times, end.heap - begin.heap,
-               end.resident - begin.resident, end.threads - begin.threads, end.files - begin.files);
+        printf("%s, %d times: heap %+ld bytes, resident %+ld bytes, %+ld threads, %+ld files\n", k->name, times, heap, resident,
+               end.threads - begin.threads, end.files - begin.files);
     CHECK(end.threads <= begin.threads, "%ld threads, then %ld", begin.threads, end.threads);
     CHECK(end.files <= begin.files, "%ld files, then %ld", begin.files, end.files);
-    CHECK(end.heap - begin.heap < 65536 + times * k->bytes_each / 64, "the heap grew by %ld bytes in %d times", end.heap - begin.heap, times);
-    CHECK(end.resident - begin.resident < (1 << 20) + times * k->bytes_each, "%ld bytes in %d times", end.resident - begin.resident, times);
+    CHECK(heap < 65536 + times * k->bytes_each / 64, "the heap grew by %ld bytes in %d times", heap, times);
+    CHECK(resident < (1 << 20) + times * k->bytes_each, "%ld bytes in %d times", resident, times);
     if (k->once != one_life)
         check_slots();
     OK(reactant_mpi_finalize(NULL));

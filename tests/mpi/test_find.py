@@ -275,7 +275,7 @@ def test_describe(mpi):
         "openmpi": "open mpi abi",
         "system-openmpi": "open mpi abi",
     }
-    for found in probe(mpi, 2, "--describe"):
+    for found in probe(mpi, 1, "--describe"):  # the long lines of two ranks may mingle on their way through a launcher
         for text in found["describe"], found["process"]:
             assert isinstance(json.loads(text), dict), text
             assert words.get(mpi.removesuffix("-abi"), "") in text.lower(), text
