@@ -5,6 +5,7 @@
 #include "capi/company.h"
 #include "capi/flight.h"
 #include "capi/modes.h"
+#include "internal/table/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,20 +14,6 @@
 
 enum { MOST_VIEWS = 12, MOST_RANGES = 8, NAME_PREFIX = sizeof "reactant_mpi_" - 1, WAIT_HEAD = 16 };
 
-static const char *const type_names[] = {
-#define TYPE(name, ...) #name,
-#define OP(...)
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
-static const char *const op_names[] = {
-#define TYPE(...)
-#define OP(name, ...) #name,
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
 
 /* What a row does not have, or what may differ, is 0. */
 struct view {

@@ -1,6 +1,7 @@
 /* The events of calls. */
 #include "events.h"
 
+#include "internal/table/names.h"
 #include "internal/table/shapes.h"
 #include "mpi/mpi.h"
 
@@ -17,19 +18,10 @@ static const struct {
 #include "internal/table/rows.inc"
 #include "internal/table/end.h"
 };
-static const struct {
-    const char *name;
-    unsigned bytes;
-} types[] = {
-#define TYPE(name, kind, bytes, ...) {#name, bytes},
+
+static const unsigned type_bytes[] = {
+#define TYPE(name, kind, bytes, ...) bytes,
 #define OP(...)
-#include "internal/table/types.inc"
-#undef TYPE
-#undef OP
-};
-static const char *const op_names[] = {
-#define TYPE(...)
-#define OP(name, ...) #name,
 #include "internal/table/types.inc"
 #undef TYPE
 #undef OP
@@ -98,11 +90,11 @@ static void put_amount(struct rmpi_line *l, unsigned rules, const struct rmpi_co
         count = total(c, a->recv_counts);
     else if (a->row == RMPI_alltoallv)
         count = total(c, a->send_counts);
-    PUT_WORD(l, "type", types[a->type].name);
+    PUT_WORD(l, "type", type_names[a->type]);
     if (rules & HAS_OP)
         PUT_WORD(l, "op", op_names[a->op]);
     PUT_ARGUMENT(l, "count", (int64_t)count);
-    PUT_ARGUMENT(l, "bytes", (int64_t)(count * types[a->type].bytes));
+    PUT_ARGUMENT(l, "bytes", (int64_t)(count * type_bytes[a->type]));
 }
 
 static void begin_arguments(struct rmpi_line *l, const struct rmpi_comm *c)
