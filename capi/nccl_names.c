@@ -2,6 +2,7 @@
  * NCCL's functions under our names: the same prototypes, our communicators. Compiled code ignores what they return, so a failure is
  * also latched on the communicator.
  */
+#include "capi/compiled.h"
 #include "capi/device.h"
 
 /*
@@ -21,27 +22,25 @@ static struct rmpi_comm *find(const void *word)
 
 static __attribute__((cold, noinline)) int refuse(const char *name, struct rmpi_comm *c, const void *word)
 {
-    if (!c) {
-        rmpi_fail(REACTANT_MPI_ERR_COMM, "%s: %p is neither a communicator of this library nor an ncclComm_t that it handed out", name,
-                  word);
-        return NCCL_INVALID_ARGUMENT;
-    }
-    if (rmpi_comm_state(c) != RMPI_LIVE) {
-        rmpi_bad_comm(name, word);
-        return NCCL_INVALID_USAGE;
-    }
-    if (!c->device)
-        rmpi_call_failed(c, REACTANT_MPI_ERR_NO_DEVICE, name, "a host communicator cannot take device buffers");
+    int code;
+    if (!c)
+        code = rmpi_fail(REACTANT_MPI_ERR_COMM, "%s: %p is neither a communicator of this library nor an ncclComm_t that it handed out",
+                         name, word);
+    else if (rmpi_comm_state(c) != RMPI_LIVE)
+        code = rmpi_bad_comm(name, word);
+    else if (!c->device)
+        code = rmpi_call_failed(c, REACTANT_MPI_ERR_NO_DEVICE, name, "a host communicator cannot take device buffers");
     else
-        rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "an earlier failure ended device calls on this communicator");
-    return NCCL_INVALID_USAGE;
+        code = rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "an earlier failure ended device calls on this communicator");
+    rmpi_compiled_failed(name, c, code);
+    return c ? NCCL_INVALID_USAGE : NCCL_INVALID_ARGUMENT;
 }
 
 static __attribute__((cold, noinline)) int failed(const char *name, struct rmpi_comm *c, int rc)
 {
     char text[RMPI_NCCL_TEXT];
     rmpi_nccl_text(c->device->nccl, rc, text);
-    rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "%s; NCCL %s", text, c->device->nccl->path);
+    rmpi_compiled_failed(name, c, rmpi_call_failed(c, REACTANT_MPI_ERR_NCCL, name, "%s; NCCL %s", text, c->device->nccl->path));
     return rc;
 }
 
@@ -119,6 +118,30 @@ int reactant_mpi_ncclCommGetAsyncError(void *comm, int *error)
     WITH_COMM("ncclCommGetAsyncError", RMPI_NCCL(d->nccl, CommGetAsyncError)(d->comm, error));
 }
 
+/* By our own split, which gives the new communicator both halves. */
+int reactant_mpi_ncclCommSplit(void *comm, int color, int key, void **out, void *config)
+{
+    static const char *const name = "reactant_mpi_ncclCommSplit";
+    struct rmpi_comm *c = find(comm);
+    reactant_mpi_comm *made = NULL;
+    int code;
+    (void)config;
+    if (out)
+        *out = NULL;
+    if (!c || rmpi_comm_state(c) != RMPI_LIVE || !c->device || rmpi_modes(c) & RMPI_DEVICE_FAILED)
+        return refuse(name, c, comm);
+    code = out ? reactant_mpi_comm_split((reactant_mpi_comm *)c, color, key, &made)
+               : rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "%s: the place for the communicator is NULL", name);
+    if (code != 0) {
+        rmpi_compiled_failed(name, c, code);
+        return out ? NCCL_INTERNAL : NCCL_INVALID_ARGUMENT;
+    }
+    if (made)
+        rmpi_comm_slot(made)->of_nccl_split = 1;
+    *out = made;
+    return 0;
+}
+
 /* Ours to end: code compiled against NCCL may think that it owns what it was given. */
 static int leave(const char *name, void *comm)
 {
@@ -133,7 +156,15 @@ int reactant_mpi_ncclCommFinalize(void *comm)
 
 int reactant_mpi_ncclCommDestroy(void *comm)
 {
-    return leave("reactant_mpi_ncclCommDestroy", comm);
+    static const char *const name = "reactant_mpi_ncclCommDestroy";
+    struct rmpi_comm *c = find(comm);
+    int code;
+    if (!c || !c->of_nccl_split || rmpi_comm_state(c) != RMPI_LIVE)
+        return leave(name, comm);
+    if ((code = reactant_mpi_comm_free((reactant_mpi_comm *)c)) == 0)
+        return 0;
+    rmpi_compiled_failed(name, c, code);
+    return NCCL_INTERNAL;
 }
 
 int reactant_mpi_ncclCommAbort(void *comm)

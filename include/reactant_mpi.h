@@ -6,7 +6,7 @@
  *
  * Rules that hold for every function unless its comment says otherwise
  *   Result     int functions return REACTANT_MPI_SUCCESS (0) or one of the REACTANT_MPI_ERR_ codes. Nothing here ever calls
- *              exit, abort or MPI_Abort, except reactant_mpi_abort. The text of a failure is reactant_mpi_last_error() on the
+ *              exit, abort or MPI_Abort, except reactant_mpi_abort and the option REACTANT_MPI_ERRORS_ABORT. The text of a failure is reactant_mpi_last_error() on the
  *              same thread. The first failure of a communicator is also kept: reactant_mpi_comm_error().
  *   Threads    Any thread may call. What runs at the same time is what the thread level of MPI allows: with MULTIPLE (asked for
  *              when this library initialises MPI) everything; with SERIALIZED a lock is held during each call into MPI: messages and
@@ -648,7 +648,7 @@ int reactant_mpi_request_free(reactant_mpi_request *request);
  * reactant_mpi_nccl_comm; any other word gives ncclInvalidArgument (4). Types and operations are NCCL's numbers. They return NCCL's own
  * codes, make sure of the thread's context, and latch the first failure on the communicator. After finalize they give 5
  * (ncclInvalidUsage) for our handle and 4 for the raw pointer; CommFinalize, CommDestroy and CommAbort leave our communicators to
- * reactant_mpi_finalize and return 0.
+ * reactant_mpi_finalize and return 0; only CommDestroy of one that ncclCommSplit made ends it (collective).
  */
 int reactant_mpi_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream);
 int reactant_mpi_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream);
@@ -668,6 +668,93 @@ int reactant_mpi_ncclCommFinalize(void *comm);
 int reactant_mpi_ncclCommDestroy(void *comm);
 int reactant_mpi_ncclCommAbort(void *comm);
 const char *reactant_mpi_ncclGetErrorString(int code);
+
+/*
+ * Communicator of the ranks of one colour, ranks ordered by key; a negative colour (NCCL_SPLIT_NOCOLOR) takes part and gets NULL. *out is a
+ * communicator of this library, for all functions here; ncclCommDestroy ends it. config is ignored. Collective over comm, blocking.
+ */
+int reactant_mpi_ncclCommSplit(void *comm, int color, int key, void **out, void *config);
+
+/* ---- MPI's functions, for compiled code ------------------------------------------------------------------------------------------
+ *
+ * The prototypes of mpi.h with every handle one word (uintptr_t), for code that was compiled to call MPI by name, before any MPI was
+ * known: Enzyme-JAX. The same code is right under every MPI.
+ * Communicators  0x101 MPI_COMM_WORLD (what reactant_mpi_initialize made of the world or of a congruent communicator; without one:
+ *                MPI_ERR_COMM), 0x102 MPI_COMM_SELF (made at its first use), 0x100 MPI_COMM_NULL, our handle, its id, or the host MPI's
+ *                handle that initialize was given (MPICH's may be sign-extended).
+ * Types, ops     MPI-5.0's standard ABI, C types of LP64 included (0x209 MPI_INT); those of this header are among them.
+ * Peers, tags, colours, buffers   the numbers of the host's MPI: its ANY_SOURCE, PROC_NULL, ANY_TAG, UNDEFINED, IN_PLACE mean what they mean there.
+ * Requests       words of this library, valid in these functions only: 0x180 MPI_REQUEST_NULL when there is none. The forms ending in 4 keep
+ *                them in 4 bytes, the others in 8; a list of the wrong width is recognised (MPI_ERR_REQUEST). -1, which
+ *                compiled code puts there first, is MPI_ERR_REQUEST too: the call that should have started it did not run.
+ * Statuses       NULL and 1 mean none. Else source, tag, error and size in the layout of the host's MPI, never more than 24 bytes; nothing where its
+ *                fields lie beyond them (MPItrampoline). Waitall leaves statuses untouched: their width is not known.
+ * Barrier        uses messages of its own: it may run beside another collective, in another order on each rank.
+ * Results        0 or an error class of the standard ABI. Compiled code ignores it, so a failure is also latched on the communicator and in
+ *                reactant_mpi_compiled_error, and logged (once a communicator), as register_symbols says.
+ */
+int reactant_mpi_MPI_Init(int *argc, void *argv);  /* WORLD on the host, unless it is there already */
+int reactant_mpi_MPI_Finalize(void);               /* reactant_mpi_finalize(NULL) */
+int reactant_mpi_MPI_Comm_rank(uintptr_t comm, int *rank);
+int reactant_mpi_MPI_Comm_size(uintptr_t comm, int *size);
+int reactant_mpi_MPI_Comm_split(uintptr_t comm, int color, int key, uintptr_t *out);
+int reactant_mpi_MPI_Barrier(uintptr_t comm);
+int reactant_mpi_MPI_Bcast(void *buf, int count, uintptr_t type, int root, uintptr_t comm);
+int reactant_mpi_MPI_Allreduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm);
+int reactant_mpi_MPI_Reduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, int root, uintptr_t comm);
+int reactant_mpi_MPI_Reduce_scatter_block(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm);
+int reactant_mpi_MPI_Scan(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm);
+/* send and recv blocks must have the same bytes. */
+int reactant_mpi_MPI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                               uintptr_t comm);
+int reactant_mpi_MPI_Alltoall(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                              uintptr_t comm);
+int reactant_mpi_MPI_Gather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                            int root, uintptr_t comm);
+int reactant_mpi_MPI_Scatter(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                             int root, uintptr_t comm);
+int reactant_mpi_MPI_Send(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm);
+int reactant_mpi_MPI_Recv(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, void *status);
+int reactant_mpi_MPI_Sendrecv(const void *send, int send_count, uintptr_t send_type, int dest, int send_tag, void *recv, int recv_count,
+                              uintptr_t recv_type, int source, int recv_tag, uintptr_t comm, void *status);
+int reactant_mpi_MPI_Isend(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm, uintptr_t *request);
+int reactant_mpi_MPI_Irecv(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, uintptr_t *request);
+int reactant_mpi_MPI_Wait(uintptr_t *request, void *status);
+int reactant_mpi_MPI_Waitall(int n, uintptr_t *requests, void *statuses);
+int reactant_mpi_MPI_Request_free(uintptr_t *request);
+int reactant_mpi_MPI_Isend4(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm, int32_t *request);
+int reactant_mpi_MPI_Irecv4(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, int32_t *request);
+int reactant_mpi_MPI_Wait4(int32_t *request, void *status);
+int reactant_mpi_MPI_Waitall4(int n, int32_t *requests, void *statuses);
+int reactant_mpi_MPI_Request_free4(int32_t *request);
+/* Text of an error class: that of this thread's last failure where it has this class, cut to 256 bytes with the NUL; else its name. */
+int reactant_mpi_MPI_Error_string(int code, char *text, int *length);
+
+/* Which code calls: one of these. */
+#define REACTANT_MPI_SYMBOLS_G1 0x1 /* enzymexla.mpi operations: 4-byte requests */
+#define REACTANT_MPI_SYMBOLS_G2 0x2 /* comm.mpi and comm.nccl operations, and the FFI handlers: 8-byte requests */
+#define REACTANT_MPI_SYMBOLS_G3 0x4 /* constants of the FFI handlers: map is enzymexla_set_mpi_constant(name, value, is_pointer), cast */
+/* What a failure in compiled code does besides being latched: one of these, or by REACTANT_MPI_COMPILED_ERRORS=return|log|abort (log). */
+#define REACTANT_MPI_ERRORS_RETURN 0x10 /* nothing: the caller asks reactant_mpi_compiled_error */
+#define REACTANT_MPI_ERRORS_LOG    0x20 /* one line for each communicator */
+#define REACTANT_MPI_ERRORS_ABORT  0x40 /* the line, and reactant_mpi_abort */
+
+/* Remembers what a name stands for. Called on the calling thread, during register_symbols only; must not throw or longjmp. */
+typedef void (*reactant_mpi_map_fn)(const char *name, void *address);
+
+/*
+ * Give the names that compiled code calls ("MPI_Allreduce", "ncclAllReduce", "MPI_COMM_WORLD", "MPI_FLOAT", ...) and their addresses or
+ * values to map, which is Enzyme-JAX's EnzymeJaXMapSymbol or one that behaves like it. Local; before MPI is known if you like. Once and early: code compiled before
+ * keeps what it had. No value is 0, which would end the process there: MPI_STATUS_IGNORE is 1, and MPI_SUCCESS is given with G3 only.
+ * flags is one generation and at most one of ERRORS_. The policy of the last call counts. Errors: 1, 20.
+ */
+int reactant_mpi_register_symbols(reactant_mpi_map_fn map, unsigned flags);
+
+/*
+ * The first failure in these functions, or in those with NCCL's names, since the last call of this: its code (REACTANT_MPI_ERR_), and its text
+ * in `text` (at most n bytes with the NUL; may be NULL). 0 and "" if none. For callers that look after compiled code has run. Local.
+ */
+int reactant_mpi_compiled_error(char *text, size_t n);
 
 #ifdef __cplusplus
 }

@@ -280,6 +280,7 @@ func (s *session) publish(id int) handle.Comm {
 		TagUB: s.lib.TagUB(s.user), MaxCount: s.options.MaxCount, Modes: process.modes | s.modes(),
 		Host: words(s.ranks[s.rank].Host[:]), Session: pointer.Save(s),
 		TimeoutMS: int(s.options.CallTimeoutMS), Company: s.company.Pointer(),
+		Given: s.host, World: s.host != 0 && s.lib.Congruent(s.host, s.lib.World()), Self: s.host != 0 && s.lib.Congruent(s.host, s.lib.Self()),
 	})
 	s.traceComm(id)
 	if comm != nil && !nccl.Watch(c.Pointer()) {

@@ -225,7 +225,7 @@ func (l *Library) Room() bool {
 	l.quietly(l.predefined(), func() {
 		for i := range made {
 			var err *cerr.Error
-			if made[i], _, err = l.Split(uint64(l.c.constant[C.RMPI_K_COMM_SELF]), 0, 0); err != nil {
+			if made[i], _, err = l.Split(l.Self(), 0, 0); err != nil {
 				room = false
 				return
 			}

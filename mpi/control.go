@@ -82,7 +82,7 @@ func (l *Library) Init(level int) *cerr.Error {
 	if err := l.MakeErrorsReturn(); err != nil {
 		return err
 	}
-	for _, comm := range []uint64{l.World(), uint64(l.c.constant[C.RMPI_K_COMM_SELF])} {
+	for _, comm := range l.predefined() {
 		if rc := C.do_errors_return(l.c, C.uint64_t(comm)); rc != 0 {
 			return l.Error("MPI_Comm_set_errhandler", rc)
 		}
@@ -179,6 +179,9 @@ func (l *Library) Processor() string {
 
 // World is the word of MPI_COMM_WORLD.
 func (l *Library) World() uint64 { return uint64(l.c.constant[C.RMPI_K_COMM_WORLD]) }
+
+// Self is MPI_COMM_SELF.
+func (l *Library) Self() uint64 { return uint64(l.c.constant[C.RMPI_K_COMM_SELF]) }
 
 // RankSize of a communicator of ours.
 func (l *Library) RankSize(comm uint64) (rank, size int, err *cerr.Error) {

@@ -66,7 +66,7 @@ func (l *Library) HostComm(word uint64) (uint64, *cerr.Error) {
 	refuse := func(why string) (uint64, *cerr.Error) {
 		return 0, cerr.New(cerr.Argument, "%#x is not a communicator handle: %s%s%s (%s)", word, why, wrongHandle, l.Path, l.Family)
 	}
-	predefined := word == l.World() || word == uint64(l.c.constant[C.RMPI_K_COMM_SELF])
+	predefined := word == l.World() || word == l.Self()
 	var first C.uint64_t
 	switch {
 	case l.handles.numbers:
@@ -144,7 +144,7 @@ func (l *Library) HostCommFromInt(f int) (uint64, *cerr.Error) {
 }
 
 func (l *Library) predefined() []uint64 {
-	return []uint64{uint64(l.c.constant[C.RMPI_K_COMM_WORLD]), uint64(l.c.constant[C.RMPI_K_COMM_SELF])}
+	return []uint64{l.World(), l.Self()}
 }
 
 // probe asks MPI itself. An error about a handle that is none is raised on the predefined communicators.

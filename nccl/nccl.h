@@ -26,7 +26,7 @@ struct rmpi_nccl_config {
 };
 _Static_assert(sizeof(struct rmpi_nccl_config) == 48, "the layout of 2.18");
 
-enum rmpi_nccl_result { NCCL_SUCCESS = 0, NCCL_SYSTEM = 2, NCCL_INVALID_ARGUMENT = 4, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
+enum rmpi_nccl_result { NCCL_SUCCESS = 0, NCCL_SYSTEM = 2, NCCL_INTERNAL = 3, NCCL_INVALID_ARGUMENT = 4, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 
 enum rmpi_nccl_function {
 #define NCCL(name, ...) RMPI_N_##name,

@@ -30,6 +30,10 @@ var ctypes = map[string]string{
 	"int *":           "POINTER(c_int)",
 	"const int *":     "POINTER(c_int)",
 	"const int64_t *": "POINTER(c_int64)",
+	"int32_t *":       "POINTER(c_int32)",
+	"uintptr_t *":     "POINTER(c_size_t)",
+	"void **":         "POINTER(c_void_p)",
+	"unsigned":        "c_uint",
 }
 
 func pythonTypes(h *Header) map[string]string {

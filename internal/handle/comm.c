@@ -45,6 +45,18 @@ void rmpi_comm_publish(struct rmpi_comm *c)
     rmpi_comm_set_state(c, RMPI_LIVE);
 }
 
+struct rmpi_comm *rmpi_predefined_comms[2];
+
+/* The first that lives keeps the place. */
+void rmpi_comm_is_predefined(struct rmpi_comm *c, int self)
+{
+    struct rmpi_comm *there = rmpi_predefined(self);
+    do {
+        if (there && rmpi_comm_state(there) == RMPI_LIVE)
+            return;
+    } while (!__atomic_compare_exchange_n(&rmpi_predefined_comms[self], &there, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
 void rmpi_comms_all_become(uint32_t state)
 {
     int last = __atomic_load_n(&highest, __ATOMIC_ACQUIRE);

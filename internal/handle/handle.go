@@ -60,6 +60,8 @@ type Fields struct {
 	Device               unsafe.Pointer // struct rmpi_device *; nil: host communicator
 	TimeoutMS            int            // of calls; 0 = for ever
 	Company              unsafe.Pointer // struct rmpi_company *; nil: never a timeout yet
+	Given                uint64         // the host's communicator; 0: made of one of ours
+	World, Self          bool           // it has the ranks of MPI_COMM_WORLD, of MPI_COMM_SELF
 }
 
 // Tags of the library's own messages on control communicators.
@@ -100,12 +102,18 @@ func (c Comm) Publish(f Fields) {
 	p.local_rank, p.local_size = C.int32_t(f.LocalRank), C.int32_t(f.LocalSize)
 	p.tag_ub = C.int32_t(f.TagUB)
 	p.session = f.Session
+	p.given = C.uint64_t(f.Given)
 	p.device = (*C.struct_rmpi_device)(f.Device)
 	c.SetTimeout(f.TimeoutMS, f.Company)
 	host := C.CString(f.Host)
 	C.strncpy(&p.host[0], host, C.RMPI_HOST_BYTES-1)
 	C.free(unsafe.Pointer(host))
 	C.rmpi_comm_publish(p)
+	for self, is := range []bool{f.World, f.Self} {
+		if is {
+			C.rmpi_comm_is_predefined(p, C.int(self))
+		}
+	}
 }
 
 // SetTimeout changes the longest wait of calls; 0 = for ever. The company is known from the first on.

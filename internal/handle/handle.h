@@ -63,6 +63,9 @@ struct rmpi_comm {
     struct rmpi_company *company; /* with RMPI_TIMEOUT: where the other ranks are (capi/company.h) */
     char *error_text;
     void *session; /* opaque Go object of lifecycle/ */
+    uint64_t given;         /* the host's communicator that it was made of; 0: made of one of ours */
+    uint32_t told;          /* a failure in compiled code has been logged (capi/compiled.c) */
+    uint32_t of_nccl_split; /* made by ncclCommSplit: ncclCommDestroy ends it */
     char host[RMPI_HOST_BYTES];
 } __attribute__((aligned(RMPI_SLOT_BYTES)));
 
@@ -168,6 +171,14 @@ int rmpi_comm_claim(int id);
 void rmpi_comm_unclaim(int id);
 void rmpi_comm_publish(struct rmpi_comm *c);
 void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state);
+/* What MPI_COMM_WORLD (0) and MPI_COMM_SELF (1) of compiled code mean: the communicator made of them, or of one with the same ranks, live or
+ * not any more; NULL: never made. */
+extern struct rmpi_comm *rmpi_predefined_comms[2];
+static inline struct rmpi_comm *rmpi_predefined(int self)
+{
+    return __atomic_load_n(&rmpi_predefined_comms[self], __ATOMIC_ACQUIRE);
+}
+void rmpi_comm_is_predefined(struct rmpi_comm *c, int self);
 /* Every live communicator gets `state`: MPI has ended, or this is a forked child. */
 void rmpi_comms_all_become(uint32_t state);
 /* MPI ends: live communicators become RMPI_ENDED, then whoever has more to end is called (nccl/watch.c, internal/trace). No Go. */
@@ -194,6 +205,10 @@ enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **);    
 struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from); /* NULL: it is in another phase */
 void rmpi_request_give(struct rmpi_request *, enum rmpi_phase to);              /* GONE: its word is dead from now on */
 void rmpi_request_recycle(const struct rmpi_request *);                         /* its slot may be used again */
+/* Requests as compiled code has them: positive numbers of 4 bytes, below 2^31 and never the value of a null request. */
+enum { RMPI_FIRST_TOKEN = 1 << 16 };
+uint32_t rmpi_request_token(const void *word);
+void *rmpi_request_of_token(uint32_t token); /* NULL: no number of a request */
 /* Every started request that no thread is at, taken for the visit, which gives it back. */
 void rmpi_requests_visit(void (*visit)(struct rmpi_request *, void *), void *arg);
 

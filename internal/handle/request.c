@@ -47,6 +47,16 @@ static struct rmpi_request *find(const void *word, uint32_t *phase)
     return *phase / PHASES % RMPI_REQUEST_BYTES == offset % RMPI_REQUEST_BYTES ? r : NULL;
 }
 
+uint32_t rmpi_request_token(const void *word)
+{
+    return (uint32_t)((uintptr_t)word - (uintptr_t)requests) + RMPI_FIRST_TOKEN;
+}
+
+void *rmpi_request_of_token(uint32_t token)
+{
+    return token - RMPI_FIRST_TOKEN < sizeof requests ? (char *)requests + (token - RMPI_FIRST_TOKEN) : NULL;
+}
+
 enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **r)
 {
     uint32_t phase;

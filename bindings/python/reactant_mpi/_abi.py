@@ -108,6 +108,12 @@ THREAD_SINGLE = 0
 THREAD_FUNNELED = 1
 THREAD_SERIALIZED = 2
 THREAD_MULTIPLE = 3
+SYMBOLS_G1 = 0x1
+SYMBOLS_G2 = 0x2
+SYMBOLS_G3 = 0x4
+ERRORS_RETURN = 0x10
+ERRORS_LOG = 0x20
+ERRORS_ABORT = 0x40
 
 RESULT_NAMES = {
     SUCCESS: "SUCCESS",
@@ -148,6 +154,8 @@ RESULT_NAMES = {
 }
 
 LOG_FN = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+
+MAP_FN = CFUNCTYPE(None, c_char_p, c_void_p)
 
 
 class Status(ctypes.Structure):
@@ -344,4 +352,36 @@ FUNCTIONS = {
     "ncclCommDestroy": (c_int, [c_void_p]),
     "ncclCommAbort": (c_int, [c_void_p]),
     "ncclGetErrorString": (c_char_p, [c_int]),
+    "ncclCommSplit": (c_int, [c_void_p, c_int, c_int, POINTER(c_void_p), c_void_p]),
+    "MPI_Init": (c_int, [POINTER(c_int), c_void_p]),
+    "MPI_Finalize": (c_int, []),
+    "MPI_Comm_rank": (c_int, [c_size_t, POINTER(c_int)]),
+    "MPI_Comm_size": (c_int, [c_size_t, POINTER(c_int)]),
+    "MPI_Comm_split": (c_int, [c_size_t, c_int, c_int, POINTER(c_size_t)]),
+    "MPI_Barrier": (c_int, [c_size_t]),
+    "MPI_Bcast": (c_int, [c_void_p, c_int, c_size_t, c_int, c_size_t]),
+    "MPI_Allreduce": (c_int, [c_void_p, c_void_p, c_int, c_size_t, c_size_t, c_size_t]),
+    "MPI_Reduce": (c_int, [c_void_p, c_void_p, c_int, c_size_t, c_size_t, c_int, c_size_t]),
+    "MPI_Reduce_scatter_block": (c_int, [c_void_p, c_void_p, c_int, c_size_t, c_size_t, c_size_t]),
+    "MPI_Scan": (c_int, [c_void_p, c_void_p, c_int, c_size_t, c_size_t, c_size_t]),
+    "MPI_Allgather": (c_int, [c_void_p, c_int, c_size_t, c_void_p, c_int, c_size_t, c_size_t]),
+    "MPI_Alltoall": (c_int, [c_void_p, c_int, c_size_t, c_void_p, c_int, c_size_t, c_size_t]),
+    "MPI_Gather": (c_int, [c_void_p, c_int, c_size_t, c_void_p, c_int, c_size_t, c_int, c_size_t]),
+    "MPI_Scatter": (c_int, [c_void_p, c_int, c_size_t, c_void_p, c_int, c_size_t, c_int, c_size_t]),
+    "MPI_Send": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t]),
+    "MPI_Recv": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, c_void_p]),
+    "MPI_Sendrecv": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, c_void_p]),
+    "MPI_Isend": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, POINTER(c_size_t)]),
+    "MPI_Irecv": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, POINTER(c_size_t)]),
+    "MPI_Wait": (c_int, [POINTER(c_size_t), c_void_p]),
+    "MPI_Waitall": (c_int, [c_int, POINTER(c_size_t), c_void_p]),
+    "MPI_Request_free": (c_int, [POINTER(c_size_t)]),
+    "MPI_Isend4": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, POINTER(c_int32)]),
+    "MPI_Irecv4": (c_int, [c_void_p, c_int, c_size_t, c_int, c_int, c_size_t, POINTER(c_int32)]),
+    "MPI_Wait4": (c_int, [POINTER(c_int32), c_void_p]),
+    "MPI_Waitall4": (c_int, [c_int, POINTER(c_int32), c_void_p]),
+    "MPI_Request_free4": (c_int, [POINTER(c_int32)]),
+    "MPI_Error_string": (c_int, [c_int, c_char_p, POINTER(c_int)]),
+    "register_symbols": (c_int, [MAP_FN, c_uint]),
+    "compiled_error": (c_int, [c_char_p, c_size_t]),
 }

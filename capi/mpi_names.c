@@ -1,0 +1,256 @@
+/* MPI's functions under our names, for compiled code: life, communicators, collectives. The messages are in mpi_messages.c. */
+#include "capi/mpi_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life and communicators ---- */
+
+int reactant_mpi_MPI_Init(int *argc, void *argv)
+{
+    const struct rmpi_comm *world = rmpi_predefined(0);
+    reactant_mpi_options options = REACTANT_MPI_OPTIONS_INIT;
+    reactant_mpi_comm *made;
+    (void)argc;
+    (void)argv;
+    if (world && rmpi_comm_state(world) == RMPI_LIVE)
+        return 0;
+    if (!getenv("REACTANT_MPI_GPU")) /* a device is for who asks for one */
+        options.gpu = REACTANT_MPI_GPU_OFF;
+    return as_class("MPI_Init", NULL, reactant_mpi_initialize_with(REACTANT_MPI_COMM_WORLD, &options, &made));
+}
+
+int reactant_mpi_MPI_Finalize(void)
+{
+    return as_class("MPI_Finalize", NULL, reactant_mpi_finalize(NULL));
+}
+
+/* COMM_SELF needs nobody else, so it is made when it is asked for. */
+static struct rmpi_comm *self(void)
+{
+    const struct rmpi_comm *any = NULL;
+    reactant_mpi_options options = REACTANT_MPI_OPTIONS_INIT;
+    reactant_mpi_comm *made;
+    for (int id = rmpi_comm_next() - 1; id > 0 && !any; id--)
+        if (rmpi_comm_state(&rmpi_comms[id]) == RMPI_LIVE)
+            any = &rmpi_comms[id];
+    if (!any) {
+        rmpi_fail(REACTANT_MPI_ERR_COMM, "MPI_COMM_SELF is there once reactant_mpi_initialize has made a communicator");
+        return NULL;
+    }
+    options.gpu = REACTANT_MPI_GPU_OFF;
+    return reactant_mpi_initialize_with((uintptr_t)any->mpi->constant[RMPI_K_COMM_SELF], &options, &made) == 0 ? rmpi_predefined(1)
+                                                                                                              : NULL;
+}
+
+struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
+{
+    struct rmpi_comm *c;
+    switch (word) {
+    case RMPI_WORD_COMM_SELF:
+        return self();
+    case RMPI_WORD_COMM_NULL:
+        rmpi_fail(REACTANT_MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
+        return NULL;
+    case RMPI_WORD_COMM_WORLD:
+        c = rmpi_predefined(0);
+        if (c && rmpi_comm_state(c) != RMPI_DEAD)
+            rmpi_bad_comm(function, c);
+        else
+            rmpi_fail(REACTANT_MPI_ERR_COMM,
+                      "%s: call reactant_mpi_initialize for MPI_COMM_WORLD on every rank before compiled code runs",
+                      c ? "the communicator of MPI_COMM_WORLD has been finalized" : "there is no communicator of MPI_COMM_WORLD yet");
+        return NULL;
+    }
+    if (rmpi_comm_slot((const void *)word)) { /* one of ours, and not live */
+        rmpi_bad_comm(function, (const void *)word);
+        return NULL;
+    }
+    for (int id = rmpi_comm_next() - 1; id > 0; id--) {
+        c = &rmpi_comms[id];
+        if (rmpi_comm_state(c) == RMPI_LIVE && c->given &&
+            (c->given == word || (c->mpi->family == RMPI_MPICH_ABI && c->given == (uint32_t)word)))
+            return c;
+    }
+    rmpi_fail(rmpi_forked() ? REACTANT_MPI_ERR_FORKED : REACTANT_MPI_ERR_COMM,
+              "%#zx is neither a communicator of this library nor a handle of the host's MPI that reactant_mpi_initialize was given",
+              (size_t)word);
+    return NULL;
+}
+
+int rmpi_no_comm_of_word(const char *function, uintptr_t word)
+{
+    struct rmpi_comm *c = word - RMPI_WORD_COMM_WORLD < 2 ? rmpi_predefined(word == RMPI_WORD_COMM_SELF) : rmpi_comm_slot((const void *)word);
+    return as_class(function, c && rmpi_comm_state(c) > RMPI_CLAIMED ? c : NULL, rmpi_error_code());
+}
+
+int reactant_mpi_MPI_Comm_rank(uintptr_t comm, int *rank)
+{
+    if (rank)
+        *rank = -1; /* until it is known: no rank at all */
+    WITH_COMM("MPI_Comm_rank");
+    if (!rank)
+        return as_class("MPI_Comm_rank", c, rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "the place for the rank is NULL"));
+    *rank = c->rank;
+    return 0;
+}
+
+int reactant_mpi_MPI_Comm_size(uintptr_t comm, int *size)
+{
+    if (size)
+        *size = -1;
+    WITH_COMM("MPI_Comm_size");
+    if (!size)
+        return as_class("MPI_Comm_size", c, rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "the place for the size is NULL"));
+    *size = c->size;
+    return 0;
+}
+
+int reactant_mpi_MPI_Comm_split(uintptr_t comm, int color, int key, uintptr_t *out)
+{
+    static const char *const name = "MPI_Comm_split";
+    reactant_mpi_comm *made = NULL;
+    int rc;
+    if (out)
+        *out = RMPI_WORD_COMM_NULL; /* all 8 bytes: compiled code puts -1 there */
+    WITH_COMM(name);
+    if (!out)
+        return as_class(name, c, rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "the place for the communicator is NULL"));
+    if (color < 0 && color != constant(c, RMPI_K_UNDEFINED))
+        return as_class(name, c, rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "colour %d is neither 0 or more nor MPI_UNDEFINED (%d)", color,
+                                           constant(c, RMPI_K_UNDEFINED)));
+    rc = reactant_mpi_comm_split((reactant_mpi_comm *)c, color, key, &made);
+    if (made)
+        *out = (uintptr_t)made;
+    return as_class(name, c, rc);
+}
+
+/*
+ * Messages between neighbours at growing distance, over the control communicator: XLA runs a barrier beside the collectives around it, or before
+ * them, and MPI's own would then meet a collective of another rank.
+ */
+int reactant_mpi_MPI_Barrier(uintptr_t comm)
+{
+    char token = 0, theirs;
+    int rc = 0;
+    WITH_COMM("MPI_Barrier");
+    for (int distance = 1; distance < c->size && rc == 0; distance *= 2) {
+        const int dest = (c->rank + distance) % c->size;
+        rc = reactant_mpi_permute(&token, &theirs, 1, REACTANT_MPI_BYTE, (c->rank + c->size - distance) % c->size, 1, &dest, (void *)c);
+    }
+    return as_class("MPI_Barrier", c, rc);
+}
+
+/* ---- collectives ---- */
+
+int reactant_mpi_MPI_Bcast(void *buf, int count, uintptr_t type, int root, uintptr_t comm)
+{
+    WITH_COMM("MPI_Bcast");
+    return as_class("MPI_Bcast", c, reactant_mpi_bcast(buf, (size_t)count, element_type(type), root, (void *)c));
+}
+
+int reactant_mpi_MPI_Allreduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
+{
+    WITH_COMM("MPI_Allreduce");
+    return as_class("MPI_Allreduce", c,
+                    reactant_mpi_allreduce(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+}
+
+int reactant_mpi_MPI_Reduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, int root, uintptr_t comm)
+{
+    WITH_COMM("MPI_Reduce");
+    return as_class("MPI_Reduce", c,
+                    reactant_mpi_reduce(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), root, (void *)c));
+}
+
+int reactant_mpi_MPI_Reduce_scatter_block(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
+{
+    WITH_COMM("MPI_Reduce_scatter_block");
+    return as_class("MPI_Reduce_scatter_block", c,
+                    reactant_mpi_reduce_scatter(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+}
+
+int reactant_mpi_MPI_Scan(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
+{
+    WITH_COMM("MPI_Scan");
+    return as_class("MPI_Scan", c,
+                    reactant_mpi_scan(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+}
+
+/* What of a call's two descriptions of a block counts: one alone where the other side has nothing or works in place, else both, which must
+ * have the same bytes. */
+struct block {
+    size_t count;
+    int type;
+};
+
+static struct block one(int count, uintptr_t type)
+{
+    return (struct block){(size_t)count, element_type(type)};
+}
+
+static int same(int send_count, uintptr_t send_type, int recv_count, uintptr_t recv_type, struct block *block)
+{
+    const struct block s = one(send_count, send_type), r = one(recv_count, recv_type);
+    const size_t s_bytes = element_bytes(s.type), r_bytes = element_bytes(r.type);
+    *block = s;
+    if ((s.type == r.type && send_count == recv_count) || !s_bytes) /* a wrong type is reported by the call itself */
+        return 0;
+    if (!r_bytes)
+        return rmpi_fail(REACTANT_MPI_ERR_TYPE, "%#zx is no element type", (size_t)recv_type);
+    if (send_count < 0 || recv_count < 0 || (size_t)send_count * s_bytes != (size_t)recv_count * r_bytes)
+        return rmpi_fail(REACTANT_MPI_ERR_COUNT, "a block sent of %d elements of %zu bytes and one received of %d elements of %zu bytes differ",
+                         send_count, s_bytes, recv_count, r_bytes);
+    *block = (struct block){(size_t)send_count * s_bytes, REACTANT_MPI_BYTE};
+    return 0;
+}
+
+int reactant_mpi_MPI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                               uintptr_t comm)
+{
+    struct block b = one(recv_count, recv_type);
+    int rc;
+    WITH_COMM("MPI_Allgather");
+    send = buffer_of(c, send);
+    rc = send == REACTANT_MPI_IN_PLACE ? 0 : same(send_count, send_type, recv_count, recv_type, &b);
+    return as_class("MPI_Allgather", c, rc ? rc : reactant_mpi_allgather(send, recv, b.count, b.type, (void *)c));
+}
+
+int reactant_mpi_MPI_Alltoall(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                              uintptr_t comm)
+{
+    struct block b = one(recv_count, recv_type);
+    int rc;
+    WITH_COMM("MPI_Alltoall");
+    send = buffer_of(c, send);
+    rc = send == REACTANT_MPI_IN_PLACE ? 0 : same(send_count, send_type, recv_count, recv_type, &b);
+    return as_class("MPI_Alltoall", c, rc ? rc : reactant_mpi_alltoall(send, recv, b.count, b.type, (void *)c));
+}
+
+int reactant_mpi_MPI_Gather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                            int root, uintptr_t comm)
+{
+    struct block b = one(send_count, send_type);
+    int rc = 0;
+    WITH_COMM("MPI_Gather");
+    send = buffer_of(c, send);
+    if (send == REACTANT_MPI_IN_PLACE)
+        b = one(recv_count, recv_type);
+    else if (root == c->rank)
+        rc = same(send_count, send_type, recv_count, recv_type, &b);
+    return as_class("MPI_Gather", c, rc ? rc : reactant_mpi_gather(send, recv, b.count, b.type, root, (void *)c));
+}
+
+int reactant_mpi_MPI_Scatter(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                             int root, uintptr_t comm)
+{
+    struct block b = one(recv_count, recv_type);
+    int rc = 0;
+    WITH_COMM("MPI_Scatter");
+    recv = buffer_of(c, recv);
+    if (recv == REACTANT_MPI_IN_PLACE)
+        b = one(send_count, send_type);
+    else if (root == c->rank)
+        rc = same(send_count, send_type, recv_count, recv_type, &b);
+    return as_class("MPI_Scatter", c, rc ? rc : reactant_mpi_scatter(send, recv, b.count, b.type, root, (void *)c));
+}
