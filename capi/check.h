@@ -143,4 +143,23 @@ static inline __attribute__((always_inline)) int check(const struct rmpi_row *ro
 
 #undef FAIL
 
+/* A checked record, now. */
+static inline __attribute__((always_inline)) int rmpi_now(uint32_t row, struct rmpi_comm *c, const struct rmpi_call *a)
+{
+    int rc;
+    if (unlikely(rmpi_modes(c) | a->special))
+        return rmpi_layers(c, a);
+    rc = c->run[row](c, a);
+    return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, row, rc);
+}
+
+/* A blocking call on a live communicator: checked, then now. Row and number are constants wherever this is used. */
+static inline __attribute__((always_inline)) int rmpi_blocking(const struct rmpi_row *about, uint32_t row, struct rmpi_comm *c,
+                                                               struct rmpi_call *a)
+{
+    int rc;
+    a->row = row;
+    return unlikely(rc = check(about, c, a)) ? rc : rmpi_now(row, c, a);
+}
+
 #endif

@@ -7,38 +7,13 @@
 #include "internal/table/shapes.h"
 
 const struct rmpi_row rmpi_rows[RMPI_ROWS] = {
-#define COLLECTIVE(name, shape, rules, large, function, ...) \
-    [RMPI_##name] = {"reactant_mpi_" #name, "MPI_" #function, HAS_##shape | (rules), large},
-#define VARIED COLLECTIVE
-#define EXCHANGE(name, shape, rules) \
-    [RMPI_##name] = {"reactant_mpi_" #name, "a message of it", HAS_##shape | (rules) | NO_MPI_CALL, AS_IS},
-#define MESSAGE(name, shape, rules, ...) COLLECTIVE(name, shape, (rules) | IS_MESSAGE, __VA_ARGS__)
-#define PAIR MESSAGE
-#define PROBE MESSAGE
-#include "internal/table/rows.inc"
-#include "internal/table/end.h"
+#include "capi/rows.inc"
 };
-
-/* A checked record, now. */
-static inline __attribute__((always_inline)) int run(struct rmpi_comm *c, const struct rmpi_call *a, uint32_t row)
-{
-    int rc;
-    if (unlikely(rmpi_modes(c) | a->special))
-        return rmpi_layers(c, a);
-    rc = c->run[row](c, a);
-    return likely(rc == 0) ? 0 : rmpi_mpi_failed(c, row, rc);
-}
 
 static inline __attribute__((always_inline)) int blocking(uint32_t row, const void *word, struct rmpi_call *a)
 {
     struct rmpi_comm *c = rmpi_comm_live(word);
-    int rc;
-    if (unlikely(!c))
-        return rmpi_bad_comm(rmpi_rows[row].name, word);
-    a->row = row;
-    if (unlikely(rc = check(&rmpi_rows[row], c, a)))
-        return rc;
-    return run(c, a, row);
+    return likely(c != NULL) ? rmpi_blocking(&rmpi_rows[row], row, c, a) : rmpi_bad_comm(rmpi_rows[row].name, word);
 }
 
 /* A checked record into a request. *out is NULL unless all is well. */
@@ -158,5 +133,5 @@ int reactant_mpi_run(reactant_mpi_request *request)
         return rmpi_bad_comm("reactant_mpi_run", rmpi_request_comm(r));
     if (unlikely(phase != RMPI_REQUEST_IDLE))
         return rmpi_fail(REACTANT_MPI_ERR_STATE, "reactant_mpi_run: the call has been started; wait for it");
-    return run(r->comm, &r->call, r->call.row);
+    return rmpi_now(r->call.row, r->comm, &r->call);
 }

@@ -1,5 +1,7 @@
 /* MPI's functions under our names, for compiled code: life, communicators, collectives. The messages are in mpi_messages.c. */
+#include "capi/check.h"
 #include "capi/mpi_words.h"
+#include "internal/table/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,40 +143,44 @@ int reactant_mpi_MPI_Barrier(uintptr_t comm)
     return as_class("MPI_Barrier", c, rc);
 }
 
-/* ---- collectives ---- */
+/* ---- collectives: as capi/collectives.c has them, with the compiler seeing through the words ---- */
+
+static const struct rmpi_row rows[RMPI_ROWS] = {
+#include "capi/rows.inc"
+};
+
+/* Only what the row has is filled in: the record is large. */
+#define CALL(function, row, ...)                                                      \
+    struct rmpi_call a;                                                               \
+    WITH_COMM(function);                                                              \
+    __VA_ARGS__;                                                                      \
+    a.count = (size_t)count, a.type = element_type(type);                             \
+    return as_class(function, c, rmpi_blocking(&rows[RMPI_##row], RMPI_##row, c, &a))
+#define REDUCTION a.send = buffer_of(c, send), a.recv = recv, a.op = small(op)
 
 int reactant_mpi_MPI_Bcast(void *buf, int count, uintptr_t type, int root, uintptr_t comm)
 {
-    WITH_COMM("MPI_Bcast");
-    return as_class("MPI_Bcast", c, reactant_mpi_bcast(buf, (size_t)count, element_type(type), root, (void *)c));
+    CALL("MPI_Bcast", bcast, a.recv = buf, a.root = root);
 }
 
 int reactant_mpi_MPI_Allreduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
 {
-    WITH_COMM("MPI_Allreduce");
-    return as_class("MPI_Allreduce", c,
-                    reactant_mpi_allreduce(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+    CALL("MPI_Allreduce", allreduce, REDUCTION);
 }
 
 int reactant_mpi_MPI_Reduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, int root, uintptr_t comm)
 {
-    WITH_COMM("MPI_Reduce");
-    return as_class("MPI_Reduce", c,
-                    reactant_mpi_reduce(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), root, (void *)c));
+    CALL("MPI_Reduce", reduce, REDUCTION, a.root = root);
 }
 
 int reactant_mpi_MPI_Reduce_scatter_block(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
 {
-    WITH_COMM("MPI_Reduce_scatter_block");
-    return as_class("MPI_Reduce_scatter_block", c,
-                    reactant_mpi_reduce_scatter(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+    CALL("MPI_Reduce_scatter_block", reduce_scatter, REDUCTION);
 }
 
 int reactant_mpi_MPI_Scan(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t comm)
 {
-    WITH_COMM("MPI_Scan");
-    return as_class("MPI_Scan", c,
-                    reactant_mpi_scan(buffer_of(c, send), recv, (size_t)count, element_type(type), small(op), (void *)c));
+    CALL("MPI_Scan", scan, REDUCTION);
 }
 
 /* What of a call's two descriptions of a block counts: one alone where the other side has nothing or works in place, else both, which must

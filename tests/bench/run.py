@@ -61,7 +61,7 @@ MINIMUM, TENTH, MEDIAN, RATIO = range(4)
 
 def c_figures(mpi):
     for n, ranks in ((1, "1rank"), (2, "2ranks")):
-        names = [f"c.{way}.8B.{ranks}.{mpi}" for way in ("allreduce", "prepared", "coroutine")]
+        names = [f"c.{way}.8B.{ranks}.{mpi}" for way in ("allreduce", "prepared", "by_name", "coroutine")]
         if not wanted(*names):
             continue
         t = overhead(mpi, n)
@@ -71,6 +71,7 @@ def c_figures(mpi):
         for way, ours, bare in (
             ("allreduce", "ours", "bare"),
             ("prepared", "prepared", "bare"),
+            ("by_name", "by_name", "bare"),
             ("coroutine", "ours.coroutine", "bare.coroutine"),
         ):
             if n == 1:
