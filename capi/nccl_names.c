@@ -44,23 +44,52 @@ static __attribute__((cold, noinline)) int failed(const char *name, struct rmpi_
     return rc;
 }
 
-/* Look the communicator up, make sure of the context, call, report. */
-#define WITH_COMM(name, call)                                                                        \
+/* Look the communicator up and make sure of the context; call and report. */
+#define FIND_COMM(name)                                                                              \
     struct rmpi_comm *c = find(comm);                                                                \
     const struct rmpi_device *d;                                                                     \
     int rc;                                                                                          \
     if (unlikely(!c || rmpi_comm_state(c) != RMPI_LIVE || !c->device || rmpi_modes(c) & RMPI_DEVICE_FAILED)) \
         return refuse("reactant_mpi_" name, c, comm);                                                \
     d = c->device;                                                                                   \
-    rmpi_ensure_context(d);                                                                          \
+    rmpi_ensure_context(d)
+#define RETURN(name, call)                                                                           \
     rc = call;                                                                                       \
     if (unlikely(rc == NCCL_IN_PROGRESS))                                                            \
         rc = rmpi_nccl_settle(d, rc);                                                                \
     return likely(rc == 0) ? 0 : failed("reactant_mpi_" name, c, rc)
+#define WITH_COMM(name, call) \
+    FIND_COMM(name);          \
+    RETURN(name, call)
+
+/*
+ * Enzyme-JAX gives two allreduces of one operation and type the same wrapper, with the count of one of them: elements behind the buffer would be
+ * reduced. With option check an allocation that ends before them is an error; XLA's pool, one allocation, hides what stays inside it.
+ */
+static __attribute__((cold, noinline)) int too_short(struct rmpi_comm *c, const void *buffer, size_t count, int type)
+{
+    static const char *const name = "reactant_mpi_ncclAllReduce";
+    static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1}; /* of ncclDataType_t */
+    struct rmpi_gpu *gpu = c->device->gpu;
+    size_t room, need;
+    if (!gpu->room || (unsigned)type >= sizeof bytes || gpu->room(gpu, buffer, &room) != 0 ||
+        (!__builtin_mul_overflow(count, bytes[type], &need) && need <= room))
+        return 0;
+    rmpi_compiled_failed(name, c,
+                         rmpi_call_failed(c, REACTANT_MPI_ERR_COUNT, name,
+                                          "%zu elements of %d bytes do not fit the %zu bytes that the allocation has from %p on. "
+                                          "Enzyme-JAX gives all allreduces of one operation and type in a program the count of one of them "
+                                          "(docs/known-issues.md)",
+                                          count, bytes[type], room, buffer));
+    return 1;
+}
 
 int reactant_mpi_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
 {
-    WITH_COMM("ncclAllReduce", RMPI_NCCL(d->nccl, AllReduce)(send, recv, count, type, op, d->comm, stream));
+    FIND_COMM("ncclAllReduce");
+    if (unlikely(rmpi_modes(c) & RMPI_CHECK) && (too_short(c, send, count, type) || too_short(c, recv, count, type)))
+        return NCCL_INVALID_ARGUMENT;
+    RETURN("ncclAllReduce", RMPI_NCCL(d->nccl, AllReduce)(send, recv, count, type, op, d->comm, stream));
 }
 
 int reactant_mpi_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream)

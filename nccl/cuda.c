@@ -92,6 +92,19 @@ static int give_back(struct rmpi_gpu *g, void *memory)
     return CALL(g, cuMemFree_v2)((uintptr_t)memory);
 }
 
+static int room(struct rmpi_gpu *g, const void *memory, size_t *bytes)
+{
+    enum { RANGE_START = 11, RANGE_SIZE = 12 };
+    uint64_t start = 0;
+    size_t size = 0;
+    const uintptr_t at = (uintptr_t)memory;
+    int rc = CALL(g, cuPointerGetAttribute)(&start, RANGE_START, at);
+    if (rc == 0)
+        rc = CALL(g, cuPointerGetAttribute)(&size, RANGE_SIZE, at);
+    *bytes = (size_t)(start + size - at);
+    return rc;
+}
+
 static int to_device(struct rmpi_gpu *g, void *device, const void *host, size_t bytes)
 {
     return CALL(g, cuMemcpyHtoD_v2)((uintptr_t)device, host, bytes);
@@ -162,6 +175,8 @@ static void fill(struct rmpi_gpu *g)
     g->enter = enter;
     g->alloc = allocate;
     g->free = give_back;
+    if (CALL(g, cuPointerGetAttribute))
+        g->room = room;
     g->to_device = to_device;
     g->to_host = to_host;
     g->zero = zero;

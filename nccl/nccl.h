@@ -87,6 +87,7 @@ struct rmpi_gpu {
     int (*enter)(struct rmpi_gpu *, int device, void *context);  /* make it current on this thread */
     int (*alloc)(struct rmpi_gpu *, size_t bytes, void **out);
     int (*free)(struct rmpi_gpu *, void *memory);
+    int (*room)(struct rmpi_gpu *, const void *memory, size_t *bytes); /* to the end of its allocation; CUDA only, NULL elsewhere */
     int (*to_device)(struct rmpi_gpu *, void *device, const void *host, size_t bytes);
     int (*to_host)(struct rmpi_gpu *, void *host, const void *device, size_t bytes);
     int (*zero)(struct rmpi_gpu *, void *device, size_t bytes, void *stream);

@@ -31,6 +31,7 @@ from ._abi import (
 from ._arguments import IN_PLACE
 from ._buffers import DeviceBuffer
 from ._comm import Communicator, describe, finalize, initialize
+from ._compiled import check_compiled, register_symbols
 from ._library import library, library_path
 from ._prepared import Prepared
 from ._request import Request
@@ -63,10 +64,12 @@ __all__ = [
     "Request",
     "Status",
     "__version__",
+    "check_compiled",
     "describe",
     "finalize",
     "group",
     "initialize",
     "library",
     "library_path",
+    "register_symbols",
 ]
