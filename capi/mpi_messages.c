@@ -10,14 +10,18 @@
 
 enum { MOST_STATUS_BYTES = 24 }; /* what compiled code has room for */
 
+/* MPI_STATUS_IGNORE, of ours and of every MPI. */
+static int ignored(const void *status)
+{
+    return (uintptr_t)status <= 1;
+}
+
 /* In the layout of the host's MPI. */
 static void put_status(const struct rmpi_comm *c, const reactant_mpi_status *got, void *place)
 {
     int words[MOST_STATUS_BYTES / sizeof(int)] = {0}, *at = words;
     size_t bytes = sizeof words;
     const int low = (int)(got->bytes & UINT32_MAX), high = (int)(got->bytes >> 32);
-    if ((uintptr_t)place <= 1) /* MPI_STATUS_IGNORE, of ours and of every MPI */
-        return;
     switch (c->mpi->family) {
     case RMPI_MPIABI: /* begins with 24 bytes of the MPI behind it */
         return;
@@ -51,8 +55,9 @@ int reactant_mpi_MPI_Recv(void *buf, int count, uintptr_t type, int source, int 
     reactant_mpi_status got = {0, 0, 0};
     int rc;
     WITH_COMM("MPI_Recv");
-    rc = reactant_mpi_recv(buf, (size_t)count, element_type(type), source_of(c, source), recv_tag_of(c, tag), (void *)c, &got);
-    if (likely(rc == 0))
+    rc = reactant_mpi_recv(buf, (size_t)count, element_type(type), source_of(c, source), recv_tag_of(c, tag), (void *)c,
+                           ignored(status) ? NULL : &got);
+    if (likely(rc == 0) && !ignored(status))
         put_status(c, &got, status);
     return as_class("MPI_Recv", c, rc);
 }
@@ -72,8 +77,8 @@ int reactant_mpi_MPI_Sendrecv(const void *send, int send_count, uintptr_t send_t
         type = REACTANT_MPI_BYTE;
     }
     rc = reactant_mpi_sendrecv(send, s, dest_of(c, dest), send_tag, recv, r, source_of(c, source), recv_tag_of(c, recv_tag), type,
-                               (void *)c, &got);
-    if (likely(rc == 0))
+                               (void *)c, ignored(status) ? NULL : &got);
+    if (likely(rc == 0) && !ignored(status))
         put_status(c, &got, status);
     return as_class("MPI_Sendrecv", c, rc);
 }
@@ -162,10 +167,11 @@ static int wait_one(const char *function, void *place, size_t width, void *statu
     if (token == RMPI_WORD_REQUEST_NULL)
         return 0;
     request = request_of(token, &c);
-    rc = request ? reactant_mpi_wait(request, &got) : rmpi_error_code();
+    rc = request ? reactant_mpi_wait(request, ignored(status) ? NULL : &got) : rmpi_error_code();
     if (likely(rc == 0)) {
         put(place, width, RMPI_WORD_REQUEST_NULL);
-        put_status(c, &got, status);
+        if (!ignored(status))
+            put_status(c, &got, status);
     }
     return as_class(function, c, rc);
 }
