@@ -161,6 +161,7 @@ static int wait_one(const char *function, void *place, size_t width, void *statu
 {
     reactant_mpi_status got = {0, 0, 0};
     struct rmpi_comm *c;
+    struct rmpi_request *r;
     reactant_mpi_request *request;
     const uint32_t token = get(place);
     int rc;
@@ -168,11 +169,10 @@ static int wait_one(const char *function, void *place, size_t width, void *statu
         return 0;
     request = request_of(token, &c);
     rc = request ? reactant_mpi_wait(request, ignored(status) ? NULL : &got) : rmpi_error_code();
-    if (likely(rc == 0)) {
+    if (likely(rc == 0) && !ignored(status))
+        put_status(c, &got, status);
+    if (request && rmpi_request_look(request, &r) == RMPI_REQUEST_GONE) /* failed or not */
         put(place, width, RMPI_WORD_REQUEST_NULL);
-        if (!ignored(status))
-            put_status(c, &got, status);
-    }
     return as_class(function, c, rc);
 }
 
