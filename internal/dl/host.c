@@ -37,9 +37,26 @@ void rmpi_dl_close(void *handle)
     dlclose(handle);
 }
 
+/*
+ * A program that was linked to the library and is not position-independent code has the library's variables in itself (R_X86_64_COPY): the library
+ * uses those as well, and never its own.
+ */
+static void *in_program(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    struct link_map *map = NULL;
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+    if (!address || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || *map->l_name ||
+        !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || (symbol->st_info & 0xf) != STT_OBJECT)
+        return NULL;
+    return address;
+}
+
 void *rmpi_dl_symbol(void *handle, const char *name)
 {
-    return dlsym(handle, name);
+    void *address = dlsym(handle, name), *copy = address ? in_program(name) : NULL;
+    return copy ? copy : address;
 }
 
 int rmpi_dl_owns(void *handle, const char *name)
