@@ -207,7 +207,7 @@ func (s *session) exchange(world int, localError *cerr.Error) (gpus, *cerr.Error
 func (s *session) agreeID(id int) (int, *cerr.Error) {
 	for round := 0; ; round++ {
 		if id >= handle.Limit {
-			return 0, cerr.New(cerr.Memory, "no communicator numbers left: %d were made in the life of this process, and numbers are not used again", handle.Limit-1)
+			return 0, cerr.New(cerr.Memory, "no communicator numbers left: %d were made in the life of this process, and numbers are not used again", handle.Numbers)
 		}
 		// One exchange tells both whether somebody could not take this number and what to try then. The stride depends on the clock:
 		// another thread may be after the same numbers, and the chase must end.

@@ -13,16 +13,23 @@ struct rmpi_comm rmpi_comms[RMPI_COMM_SLOTS];
 
 static int highest; /* highest id ever claimed */
 
+/* Compiled code could not tell such a number from MPI_COMM_NULL, WORLD or SELF. */
+static int means_another(int id)
+{
+    return id >= RMPI_FIRST_COMM_WORD && id <= RMPI_LAST_COMM_WORD;
+}
+
 int rmpi_comm_next(void)
 {
-    return __atomic_load_n(&highest, __ATOMIC_ACQUIRE) + 1;
+    const int next = __atomic_load_n(&highest, __ATOMIC_ACQUIRE) + 1;
+    return means_another(next) ? RMPI_LAST_COMM_WORD + 1 : next;
 }
 
 int rmpi_comm_claim(int id)
 {
     uint32_t expected = RMPI_FREE;
     int seen = __atomic_load_n(&highest, __ATOMIC_RELAXED);
-    if (id <= 0 || id >= RMPI_COMM_SLOTS ||
+    if (id <= 0 || id >= RMPI_COMM_SLOTS || means_another(id) ||
         !__atomic_compare_exchange_n(&rmpi_comms[id].state, &expected, RMPI_CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return 0;
     while (seen < id && !__atomic_compare_exchange_n(&highest, &seen, id, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

@@ -19,6 +19,9 @@ import (
 // Limit is the number of slots: ids are below it.
 const Limit = C.RMPI_COMM_SLOTS
 
+// Numbers is how many there are: 0 is NULL, and some are words of MPI.
+const Numbers = Limit - 1 - (C.RMPI_LAST_COMM_WORD - C.RMPI_FIRST_COMM_WORD + 1)
+
 // State of a communicator's slot.
 type State uint32
 

@@ -12,8 +12,11 @@
 
 enum { RMPI_COMM_SLOTS = 1 << 16, RMPI_REQUEST_SLOTS = 1 << 16, RMPI_SLOT_BYTES = 256, RMPI_REQUEST_BYTES = 512, RMPI_HOST_BYTES = 64 };
 
+/* Predefined communicators of the MPI-5 ABI, as compiled code has them: no numbers of ours. */
+enum { RMPI_FIRST_COMM_WORD = 0x100, RMPI_LAST_COMM_WORD = 0x102 };
+
 /* Tags of the library's own messages on control communicators. Lists of ranks (comm_create) have those from 16 on. */
-enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2, RMPI_TAG_WHERE = 3, RMPI_TAG_CLOCK = 4 /* and 5 */ };
+enum rmpi_tag { RMPI_TAG_NOTICE = 1, RMPI_TAG_DATA = 2, RMPI_TAG_WHERE = 3, RMPI_TAG_CLOCK = 4 /* and 5 */, RMPI_TAG_BARRIER = 6 };
 
 enum rmpi_state {
     RMPI_FREE,    /* never used */

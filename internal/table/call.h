@@ -126,6 +126,7 @@ enum rmpi_special {
     SPECIAL_AVERAGE = 1 << 2, /* MPI sums, we divide */
     SPECIAL_STAGED = 1 << 3,  /* MPI cannot work on the user's buffers */
     SPECIAL_MADE = 1 << 4,    /* made of messages */
+    SPECIAL_OURS = 1 << 5,    /* sendrecv of the library's own, over the control communicator */
 };
 
 /* No code of any MPI: out of memory before MPI was called. */
