@@ -48,6 +48,10 @@ static struct rmpi_comm *self(void)
 struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
 {
     struct rmpi_comm *c;
+    if (rmpi_forked()) {
+        rmpi_control_refused(function);
+        return NULL;
+    }
     switch (word) {
     case RMPI_WORD_COMM_SELF:
         return self();
