@@ -116,13 +116,14 @@ static void permute(struct exchange *x, const struct rmpi_call *a)
 /* The user's own messages: their communicator, their tags, and empty ones too. */
 static void sendrecv(struct exchange *x, const struct rmpi_call *a)
 {
+    const uint64_t comm = a->special & SPECIAL_OURS ? x->c->control : x->c->word;
     struct rmpi_call m = *a;
     x->f->receives = rmpi_from_a_rank(x->c, a);
     m.row = RMPI_recv;
-    if ((x->rc = rmpi_start_message(x->c, &m, x->c->word, x->f)) != 0)
+    if ((x->rc = rmpi_start_message(x->c, &m, comm, x->f)) != 0)
         return;
     m.row = RMPI_send;
-    x->rc = rmpi_start_message(x->c, &m, x->c->word, x->f);
+    x->rc = rmpi_start_message(x->c, &m, comm, x->f);
 }
 
 int rmpi_start_exchange(struct rmpi_comm *c, const struct rmpi_call *a, struct rmpi_flight *f)

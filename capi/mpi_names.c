@@ -78,7 +78,7 @@ struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
             (c->given == word || (c->mpi->family == RMPI_MPICH_ABI && c->given == (uint32_t)word)))
             return c;
     }
-    rmpi_fail(rmpi_forked() ? REACTANT_MPI_ERR_FORKED : REACTANT_MPI_ERR_COMM,
+    rmpi_fail(REACTANT_MPI_ERR_COMM,
               "%#zx is neither a communicator of this library nor a handle of the host's MPI that reactant_mpi_initialize was given",
               (size_t)word);
     return NULL;
@@ -131,22 +131,6 @@ int reactant_mpi_MPI_Comm_split(uintptr_t comm, int color, int key, uintptr_t *o
     return as_class(name, c, rc);
 }
 
-/*
- * Messages between neighbours at growing distance, over the control communicator: XLA runs a barrier beside the collectives around it, or before
- * them, and MPI's own would then meet a collective of another rank.
- */
-int reactant_mpi_MPI_Barrier(uintptr_t comm)
-{
-    char token = 0, theirs;
-    int rc = 0;
-    WITH_COMM("MPI_Barrier");
-    for (int distance = 1; distance < c->size && rc == 0; distance *= 2) {
-        const int dest = (c->rank + distance) % c->size;
-        rc = reactant_mpi_permute(&token, &theirs, 1, REACTANT_MPI_BYTE, (c->rank + c->size - distance) % c->size, 1, &dest, (void *)c);
-    }
-    return as_class("MPI_Barrier", c, rc);
-}
-
 /* ---- collectives: as capi/collectives.c has them, with the compiler seeing through the words ---- */
 
 static const struct rmpi_row rows[RMPI_ROWS] = {
@@ -187,8 +171,34 @@ int reactant_mpi_MPI_Scan(const void *send, void *recv, int count, uintptr_t typ
     CALL("MPI_Scan", scan, REDUCTION);
 }
 
-/* What of a call's two descriptions of a block counts: one alone where the other side has nothing or works in place, else both, which must
- * have the same bytes. */
+/* ---- barrier ---- */
+
+/* To one rank and from another. A message, so that it is neither counted nor compared with what other ranks do. */
+static int notice(struct rmpi_comm *c, int dest, int source)
+{
+    char token = 0, theirs;
+    struct rmpi_call a = {.send = &token, .recv = &theirs, .count = 1, .recv_count = 1, .type = REACTANT_MPI_BYTE, .root = dest,
+                          .tag = RMPI_TAG_BARRIER, .source = source, .recv_tag = RMPI_TAG_BARRIER, .row = RMPI_sendrecv};
+    const int rc = check(&rows[RMPI_sendrecv], c, &a);
+    a.special |= SPECIAL_MADE | SPECIAL_OURS;
+    return rc ? rc : rmpi_now(RMPI_sendrecv, c, &a);
+}
+
+/*
+ * Messages between neighbours at growing distance, over the control communicator: XLA runs a barrier beside the collectives around it, or before
+ * them, and MPI's own would then meet a collective of another rank.
+ */
+int reactant_mpi_MPI_Barrier(uintptr_t comm)
+{
+    int rc = 0;
+    WITH_COMM("MPI_Barrier");
+    for (int distance = 1; distance < c->size && rc == 0; distance *= 2)
+        rc = notice(c, (c->rank + distance) % c->size, (c->rank + c->size - distance) % c->size);
+    return as_class("MPI_Barrier", c, rc);
+}
+
+/* ---- blocks of one size: of a call's two descriptions that counts which every rank gives ---- */
+
 struct block {
     size_t count;
     int type;
@@ -199,41 +209,40 @@ static struct block one(int count, uintptr_t type)
     return (struct block){(size_t)count, element_type(type)};
 }
 
-static int same(int send_count, uintptr_t send_type, int recv_count, uintptr_t recv_type, struct block *block)
+/* 0, or the failure: where both descriptions are looked at they must have the same bytes. */
+static int differ(int send_count, uintptr_t send_type, int recv_count, uintptr_t recv_type)
 {
-    const struct block s = one(send_count, send_type), r = one(recv_count, recv_type);
-    const size_t s_bytes = element_bytes(s.type), r_bytes = element_bytes(r.type);
-    *block = s;
-    if ((s.type == r.type && send_count == recv_count) || !s_bytes) /* a wrong type is reported by the call itself */
+    const int s = element_type(send_type), r = element_type(recv_type);
+    const size_t s_bytes = element_bytes(s), r_bytes = element_bytes(r);
+    if (s == r && send_count == recv_count) /* if both are wrong, the call itself says so */
         return 0;
-    if (!r_bytes)
-        return rmpi_fail(REACTANT_MPI_ERR_TYPE, "%#zx is no element type", (size_t)recv_type);
+    if (!s_bytes || !r_bytes)
+        return rmpi_fail(REACTANT_MPI_ERR_TYPE, "%#zx is no element type", (size_t)(s_bytes ? recv_type : send_type));
     if (send_count < 0 || recv_count < 0 || (size_t)send_count * s_bytes != (size_t)recv_count * r_bytes)
         return rmpi_fail(REACTANT_MPI_ERR_COUNT, "a block sent of %d elements of %zu bytes and one received of %d elements of %zu bytes differ",
                          send_count, s_bytes, recv_count, r_bytes);
-    *block = (struct block){(size_t)send_count * s_bytes, REACTANT_MPI_BYTE};
     return 0;
 }
 
 int reactant_mpi_MPI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
                                uintptr_t comm)
 {
-    struct block b = one(recv_count, recv_type);
+    const struct block b = one(recv_count, recv_type);
     int rc;
     WITH_COMM("MPI_Allgather");
     send = buffer_of(c, send);
-    rc = send == REACTANT_MPI_IN_PLACE ? 0 : same(send_count, send_type, recv_count, recv_type, &b);
+    rc = send == REACTANT_MPI_IN_PLACE ? 0 : differ(send_count, send_type, recv_count, recv_type);
     return as_class("MPI_Allgather", c, rc ? rc : reactant_mpi_allgather(send, recv, b.count, b.type, (void *)c));
 }
 
 int reactant_mpi_MPI_Alltoall(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
                               uintptr_t comm)
 {
-    struct block b = one(recv_count, recv_type);
+    const struct block b = one(recv_count, recv_type);
     int rc;
     WITH_COMM("MPI_Alltoall");
     send = buffer_of(c, send);
-    rc = send == REACTANT_MPI_IN_PLACE ? 0 : same(send_count, send_type, recv_count, recv_type, &b);
+    rc = send == REACTANT_MPI_IN_PLACE ? 0 : differ(send_count, send_type, recv_count, recv_type);
     return as_class("MPI_Alltoall", c, rc ? rc : reactant_mpi_alltoall(send, recv, b.count, b.type, (void *)c));
 }
 
@@ -247,7 +256,7 @@ int reactant_mpi_MPI_Gather(const void *send, int send_count, uintptr_t send_typ
     if (send == REACTANT_MPI_IN_PLACE)
         b = one(recv_count, recv_type);
     else if (root == c->rank)
-        rc = same(send_count, send_type, recv_count, recv_type, &b);
+        rc = differ(send_count, send_type, recv_count, recv_type);
     return as_class("MPI_Gather", c, rc ? rc : reactant_mpi_gather(send, recv, b.count, b.type, root, (void *)c));
 }
 
@@ -261,6 +270,6 @@ int reactant_mpi_MPI_Scatter(const void *send, int send_count, uintptr_t send_ty
     if (recv == REACTANT_MPI_IN_PLACE)
         b = one(send_count, send_type);
     else if (root == c->rank)
-        rc = same(send_count, send_type, recv_count, recv_type, &b);
+        rc = differ(send_count, send_type, recv_count, recv_type);
     return as_class("MPI_Scatter", c, rc ? rc : reactant_mpi_scatter(send, recv, b.count, b.type, root, (void *)c));
 }
