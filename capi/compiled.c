@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMPTY, BUSY, FULL };
-
-/* The first failure, without a lock: a forked child or a second failing thread never waits for it. */
-static struct {
-    int state;
+/* The first failure, handed over as a whole: nobody waits for a lock that a thread elsewhere, or in the parent of a fork, may hold. */
+struct failure {
     int code;
     char text[RMPI_STRING_BYTES];
-} first;
+};
+static struct failure *first;
 
-static unsigned policy; /* 0: the environment's */
+static unsigned policy; /* 0: never told, so the environment says it */
 
 void rmpi_compiled_policy(unsigned flags)
 {
@@ -37,40 +35,51 @@ static unsigned what_to_do(void)
 
 static int keep(int code, const char *text)
 {
-    int state = EMPTY;
-    if (!__atomic_compare_exchange_n(&first.state, &state, BUSY, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    struct failure *mine = malloc(sizeof *mine), *nothing = NULL;
+    if (!mine)
         return 0;
-    first.code = code;
-    snprintf(first.text, sizeof first.text, "%s", text);
-    __atomic_store_n(&first.state, FULL, __ATOMIC_RELEASE);
-    return 1;
+    mine->code = code;
+    snprintf(mine->text, sizeof mine->text, "%s", text);
+    if (__atomic_compare_exchange_n(&first, &nothing, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return 1;
+    free(mine);
+    return 0;
 }
 
 int reactant_mpi_compiled_error(char *text, size_t n)
 {
-    int state = FULL, code;
+    struct failure *kept = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQ_REL);
+    const int code = kept ? kept->code : 0;
     if (text && n)
-        text[0] = 0;
-    if (!__atomic_compare_exchange_n(&first.state, &state, BUSY, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return 0;
-    code = first.code;
-    if (text && n)
-        snprintf(text, n, "%s", first.text);
-    __atomic_store_n(&first.state, EMPTY, __ATOMIC_RELEASE);
+        snprintf(text, n, "%s", kept ? kept->text : "");
+    free(kept);
     return code;
+}
+
+/* Whether a failure is worth a line: the first of a communicator; of those without one, a few. */
+static int is_news(struct rmpi_comm *c)
+{
+    enum { FEW = 10 };
+    static int without;
+    if (c)
+        return !__atomic_exchange_n(&c->told, 1, __ATOMIC_RELAXED);
+    return __atomic_load_n(&without, __ATOMIC_RELAXED) < FEW && __atomic_fetch_add(&without, 1, __ATOMIC_RELAXED) < FEW;
 }
 
 void rmpi_compiled_failed(const char *function, struct rmpi_comm *c, int code)
 {
     char text[RMPI_STRING_BYTES];
     const unsigned todo = what_to_do();
+    const char *why = rmpi_error_text();
     int news;
-    snprintf(text, sizeof text, "in compiled code, %s: %s", function, rmpi_error_text());
+    if (strncmp(why, function, strlen(function)) == 0) /* it names the function already */
+        snprintf(text, sizeof text, "in compiled code, %s", why);
+    else
+        snprintf(text, sizeof text, "in compiled code, %s: %s", function, why);
     news = keep(code, text);
-    if (c) {
+    if (c)
         rmpi_comm_latch(c, code, text);
-        news |= !__atomic_exchange_n(&c->told, 1, __ATOMIC_RELAXED);
-    }
+    news |= is_news(c);
     if (todo != REACTANT_MPI_ERRORS_RETURN && news)
         rmpi_log_text(REACTANT_MPI_LOG_ERROR, text);
     if (todo == REACTANT_MPI_ERRORS_ABORT)
@@ -120,11 +129,13 @@ int reactant_mpi_MPI_Error_string(int code, char *text, int *length)
 #undef HANDLE
 #undef ERROR
     };
+    const int last = rmpi_class_of(rmpi_error_code());
+    const int same = last == code || (last == RMPI_CLASS_RANK && (code == RMPI_CLASS_ROOT || code == RMPI_CLASS_TAG));
     const int known = code >= 0 && (size_t)code < sizeof names / sizeof *names && names[code];
     int n;
     if (!text || !length)
         return RMPI_CLASS_ARG;
-    if (code != 0 && rmpi_error_code() && rmpi_class_of(rmpi_error_code()) == code)
+    if (code != 0 && same)
         n = snprintf(text, RMPI_WORD_MAX_ERROR_STRING, "%s", rmpi_error_text());
     else
         n = snprintf(text, RMPI_WORD_MAX_ERROR_STRING, "%s", known ? names[code] : "unknown error class");

@@ -21,7 +21,7 @@ enum rmpi_word {
 
 /* A failure of `function`, whose record is this thread's: latched, logged or the job's end by the policy. c may be NULL. */
 void rmpi_compiled_failed(const char *function, struct rmpi_comm *c, int code) __attribute__((cold, noinline));
-/* By the flags of register_symbols; 0 leaves it to the environment. */
+/* By a flag of register_symbols. */
 void rmpi_compiled_policy(unsigned flags);
 /* The error class of the standard ABI for a public code. */
 int rmpi_class_of(int code);

@@ -37,9 +37,23 @@ static void put_status(const struct rmpi_comm *c, const reactant_mpi_status *got
     default: /* where the count stands is not said */
         break;
     }
-    at[0] = got->source == REACTANT_MPI_PROC_NULL ? constant(c, RMPI_K_PROC_NULL) : got->source;
+    at[0] = got->source == REACTANT_MPI_PROC_NULL    ? constant(c, RMPI_K_PROC_NULL)
+            : got->source == REACTANT_MPI_ANY_SOURCE ? constant(c, RMPI_K_ANY_SOURCE)
+                                                     : got->source;
     at[1] = got->tag == REACTANT_MPI_ANY_TAG ? constant(c, RMPI_K_ANY_TAG) : got->tag;
     memcpy(place, words, bytes);
+}
+
+/* The class of a message's failure: code 6 is a rank's or a tag's. */
+static int message_class(const char *function, struct rmpi_comm *c, int code, int tag_sent, int tag_received)
+{
+    const int class = as_class(function, c, code);
+    const int any = constant(c, RMPI_K_ANY_TAG);
+    if (likely(class != RMPI_CLASS_RANK))
+        return class;
+    return tag_sent < 0 || tag_sent > c->tag_ub || ((tag_received < 0 || tag_received > c->tag_ub) && tag_received != any)
+               ? RMPI_CLASS_TAG
+               : RMPI_CLASS_RANK;
 }
 
 /* ---- blocking ---- */
@@ -47,7 +61,7 @@ static void put_status(const struct rmpi_comm *c, const reactant_mpi_status *got
 int reactant_mpi_MPI_Send(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm)
 {
     WITH_COMM("MPI_Send");
-    return as_class("MPI_Send", c, reactant_mpi_send(buf, (size_t)count, element_type(type), dest_of(c, dest), tag, (void *)c));
+    return message_class("MPI_Send", c, reactant_mpi_send(buf, (size_t)count, element_type(type), dest_of(c, dest), tag, (void *)c), tag, 0);
 }
 
 int reactant_mpi_MPI_Recv(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, void *status)
@@ -59,7 +73,7 @@ int reactant_mpi_MPI_Recv(void *buf, int count, uintptr_t type, int source, int 
                            ignored(status) ? NULL : &got);
     if (likely(rc == 0) && !ignored(status))
         put_status(c, &got, status);
-    return as_class("MPI_Recv", c, rc);
+    return message_class("MPI_Recv", c, rc, 0, tag);
 }
 
 int reactant_mpi_MPI_Sendrecv(const void *send, int send_count, uintptr_t send_type, int dest, int send_tag, void *recv, int recv_count,
@@ -80,7 +94,7 @@ int reactant_mpi_MPI_Sendrecv(const void *send, int send_count, uintptr_t send_t
                                (void *)c, ignored(status) ? NULL : &got);
     if (likely(rc == 0) && !ignored(status))
         put_status(c, &got, status);
-    return as_class("MPI_Sendrecv", c, rc);
+    return message_class("MPI_Sendrecv", c, rc, send_tag, recv_tag);
 }
 
 /* ---- requests ---- */
@@ -104,13 +118,6 @@ static int no_place(const char *function, struct rmpi_comm *c)
     return as_class(function, c, rmpi_fail(REACTANT_MPI_ERR_ARGUMENT, "the place for the request is NULL"));
 }
 
-static int started(const char *function, struct rmpi_comm *c, int rc, reactant_mpi_request *made, void *place, size_t width)
-{
-    if (likely(rc == 0))
-        put(place, width, rmpi_request_token(made));
-    return as_class(function, c, rc);
-}
-
 static int isend(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm, void *request, size_t width)
 {
     reactant_mpi_request *made = NULL;
@@ -121,7 +128,9 @@ static int isend(const void *buf, int count, uintptr_t type, int dest, int tag, 
     if (!request)
         return no_place("MPI_Isend", c);
     rc = reactant_mpi_isend(buf, (size_t)count, element_type(type), dest_of(c, dest), tag, (void *)c, &made);
-    return started("MPI_Isend", c, rc, made, request, width);
+    if (likely(rc == 0))
+        put(request, width, rmpi_request_token(made));
+    return message_class("MPI_Isend", c, rc, tag, 0);
 }
 
 static int irecv(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, void *request, size_t width)
@@ -134,7 +143,27 @@ static int irecv(void *buf, int count, uintptr_t type, int source, int tag, uint
     if (!request)
         return no_place("MPI_Irecv", c);
     rc = reactant_mpi_irecv(buf, (size_t)count, element_type(type), source_of(c, source), recv_tag_of(c, tag), (void *)c, &made);
-    return started("MPI_Irecv", c, rc, made, request, width);
+    if (likely(rc == 0))
+        put(request, width, rmpi_request_token(made));
+    return message_class("MPI_Irecv", c, rc, 0, tag);
+}
+
+/* Whether 4-byte requests were given where 8 bytes are read, or the other way round: 0, or the failure, before anything is written. An 8-byte
+ * request has nothing in its upper half, or is -1 as a whole. */
+static int check_width(int n, const char *list, size_t width)
+{
+    for (int i = 0; i < n; i++) {
+        const char *at = list + (size_t)i * width;
+        const uint32_t low = get(at), high = width == 8 ? get(at + 4) : 0;
+        if (high != 0 && !(high == UINT32_MAX && low == UINT32_MAX))
+            return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "%#x and %#x are no request of 8 bytes; code with 4-byte ones needs the symbols "
+                                                       "of REACTANT_MPI_SYMBOLS_G1",
+                             low, high);
+        if (width == 4 && i + 1 < n && rmpi_request_of_token(low) && get(at + 4) == 0)
+            return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "the requests of this list are 8 bytes wide: such code needs the symbols of "
+                                                       "REACTANT_MPI_SYMBOLS_G2");
+    }
+    return 0;
 }
 
 /* The request that a token means; NULL: none, with the failure recorded. */
@@ -159,14 +188,17 @@ static reactant_mpi_request *request_of(uint32_t token, struct rmpi_comm **c)
 
 static int wait_one(const char *function, void *place, size_t width, void *status)
 {
-    reactant_mpi_status got = {0, 0, 0};
-    struct rmpi_comm *c;
+    reactant_mpi_status got = {REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, 0}; /* of no request */
+    struct rmpi_comm *c = rmpi_comm_any();
     struct rmpi_request *r;
     reactant_mpi_request *request;
     const uint32_t token = get(place);
     int rc;
-    if (token == RMPI_WORD_REQUEST_NULL)
+    if (token == RMPI_WORD_REQUEST_NULL) {
+        if (c && !ignored(status))
+            put_status(c, &got, status);
         return 0;
+    }
     request = request_of(token, &c);
     rc = request ? reactant_mpi_wait(request, ignored(status) ? NULL : &got) : rmpi_error_code();
     if (likely(rc == 0) && !ignored(status))
@@ -178,22 +210,10 @@ static int wait_one(const char *function, void *place, size_t width, void *statu
 
 static int wait(void *place, size_t width, void *status)
 {
-    return place ? wait_one("MPI_Wait", place, width, status) : no_place("MPI_Wait", NULL);
-}
-
-/* 0, or the failure: a list whose requests are `width` bytes wide looks like one of the other width. */
-static int check_width(int n, const char *list, size_t width)
-{
-    for (int i = 0; i < n; i++) {
-        const char *at = list + (size_t)i * width;
-        if (width == 8 && rmpi_request_of_token(get(at)) && rmpi_request_of_token(get(at + 4)))
-            return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "the requests of this list are 4 bytes wide: register the symbols with "
-                                                       "REACTANT_MPI_SYMBOLS_G1, whose code this is");
-        if (width == 4 && i + 1 < n && rmpi_request_of_token(get(at)) && get(at + 4) == 0)
-            return rmpi_fail(REACTANT_MPI_ERR_REQUEST, "the requests of this list are 8 bytes wide: register the symbols with "
-                                                       "REACTANT_MPI_SYMBOLS_G2, whose code this is");
-    }
-    return 0;
+    static const char *const name = "MPI_Wait";
+    if (!place)
+        return no_place(name, NULL);
+    return check_width(1, place, width) == 0 ? wait_one(name, place, width, status) : as_class(name, NULL, REACTANT_MPI_ERR_REQUEST);
 }
 
 static int waitall(int n, void *list, size_t width)
@@ -218,32 +238,36 @@ static int request_free(void *place, size_t width)
     reactant_mpi_request *request;
     if (!place)
         return no_place(name, NULL);
+    if (check_width(1, place, width) != 0)
+        return as_class(name, NULL, REACTANT_MPI_ERR_REQUEST);
     request = request_of(get(place), &c);
     put(place, width, RMPI_WORD_REQUEST_NULL);
     return as_class(name, c, request ? reactant_mpi_request_free(request) : rmpi_error_code());
 }
 
-#define BOTH_WIDTHS(suffix, place)                                                                                                       \
-    int reactant_mpi_MPI_Isend##suffix(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm, place *request)     \
-    {                                                                                                                                    \
-        return isend(buf, count, type, dest, tag, comm, request, sizeof *request);                                                       \
-    }                                                                                                                                    \
-    int reactant_mpi_MPI_Irecv##suffix(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm, place *request)         \
-    {                                                                                                                                    \
-        return irecv(buf, count, type, source, tag, comm, request, sizeof *request);                                                     \
-    }                                                                                                                                    \
-    int reactant_mpi_MPI_Wait##suffix(place *request, void *status)                                                                      \
-    {                                                                                                                                    \
-        return wait(request, sizeof *request, status);                                                                                   \
-    }                                                                                                                                    \
-    int reactant_mpi_MPI_Waitall##suffix(int n, place *requests, void *statuses)                                                         \
-    {                                                                                                                                    \
-        (void)statuses;                                                                                                                  \
-        return waitall(n, requests, sizeof *requests);                                                                                   \
-    }                                                                                                                                    \
-    int reactant_mpi_MPI_Request_free##suffix(place *request)                                                                            \
-    {                                                                                                                                    \
-        return request_free(request, sizeof *request);                                                                                   \
+#define BOTH_WIDTHS(suffix, place)                                                                                            \
+    int reactant_mpi_MPI_Isend##suffix(const void *buf, int count, uintptr_t type, int dest, int tag, uintptr_t comm,          \
+                                       place *request)                                                                        \
+    {                                                                                                                         \
+        return isend(buf, count, type, dest, tag, comm, request, sizeof *request);                                            \
+    }                                                                                                                         \
+    int reactant_mpi_MPI_Irecv##suffix(void *buf, int count, uintptr_t type, int source, int tag, uintptr_t comm,              \
+                                       place *request)                                                                        \
+    {                                                                                                                         \
+        return irecv(buf, count, type, source, tag, comm, request, sizeof *request);                                          \
+    }                                                                                                                         \
+    int reactant_mpi_MPI_Wait##suffix(place *request, void *status)                                                           \
+    {                                                                                                                         \
+        return wait(request, sizeof *request, status);                                                                        \
+    }                                                                                                                         \
+    int reactant_mpi_MPI_Waitall##suffix(int n, place *requests, void *statuses)                                              \
+    {                                                                                                                         \
+        (void)statuses;                                                                                                       \
+        return waitall(n, requests, sizeof *requests);                                                                        \
+    }                                                                                                                         \
+    int reactant_mpi_MPI_Request_free##suffix(place *request)                                                                 \
+    {                                                                                                                         \
+        return request_free(request, sizeof *request);                                                                        \
     }
 
 BOTH_WIDTHS(, uintptr_t)

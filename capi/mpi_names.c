@@ -10,12 +10,11 @@
 
 int reactant_mpi_MPI_Init(int *argc, void *argv)
 {
-    const struct rmpi_comm *world = rmpi_predefined(0);
     reactant_mpi_options options = REACTANT_MPI_OPTIONS_INIT;
     reactant_mpi_comm *made;
     (void)argc;
     (void)argv;
-    if (world && rmpi_comm_state(world) == RMPI_LIVE)
+    if (!rmpi_forked() && rmpi_look_for_predefined(0))
         return 0;
     if (!getenv("REACTANT_MPI_GPU")) /* a device is for who asks for one */
         options.gpu = REACTANT_MPI_GPU_OFF;
@@ -28,52 +27,47 @@ int reactant_mpi_MPI_Finalize(void)
 }
 
 /* COMM_SELF needs nobody else, so it is made when it is asked for. */
-static struct rmpi_comm *self(void)
+static struct rmpi_comm *self(const char *function)
 {
-    const struct rmpi_comm *any = NULL;
+    const struct rmpi_comm *any = rmpi_comm_any(), *ended = rmpi_predefined(0);
     reactant_mpi_options options = REACTANT_MPI_OPTIONS_INIT;
     reactant_mpi_comm *made;
-    for (int id = rmpi_comm_next() - 1; id > 0 && !any; id--)
-        if (rmpi_comm_state(&rmpi_comms[id]) == RMPI_LIVE)
-            any = &rmpi_comms[id];
+    struct rmpi_comm *c = rmpi_look_for_predefined(1);
+    if (c)
+        return c;
     if (!any) {
-        rmpi_fail(REACTANT_MPI_ERR_COMM, "MPI_COMM_SELF is there once reactant_mpi_initialize has made a communicator");
+        if (ended && rmpi_comm_state(ended) == RMPI_ENDED)
+            rmpi_bad_comm(function, ended);
+        else
+            rmpi_fail(REACTANT_MPI_ERR_COMM, "MPI_COMM_SELF is there while there is a communicator of reactant_mpi_initialize");
         return NULL;
     }
     options.gpu = REACTANT_MPI_GPU_OFF;
-    return reactant_mpi_initialize_with((uintptr_t)any->mpi->constant[RMPI_K_COMM_SELF], &options, &made) == 0 ? rmpi_predefined(1)
-                                                                                                              : NULL;
+    if (reactant_mpi_initialize_with((uintptr_t)any->mpi->constant[RMPI_K_COMM_SELF], &options, &made) != 0)
+        return NULL;
+    return rmpi_comm_slot(made);
 }
 
-struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
+static struct rmpi_comm *world(const char *function)
 {
-    struct rmpi_comm *c;
-    if (rmpi_forked()) {
-        rmpi_control_refused(function);
-        return NULL;
-    }
-    switch (word) {
-    case RMPI_WORD_COMM_SELF:
-        return self();
-    case RMPI_WORD_COMM_NULL:
-        rmpi_fail(REACTANT_MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
-        return NULL;
-    case RMPI_WORD_COMM_WORLD:
-        c = rmpi_predefined(0);
-        if (c && rmpi_comm_state(c) != RMPI_DEAD)
-            rmpi_bad_comm(function, c);
-        else
-            rmpi_fail(REACTANT_MPI_ERR_COMM,
-                      "%s: call reactant_mpi_initialize for MPI_COMM_WORLD on every rank before compiled code runs",
-                      c ? "the communicator of MPI_COMM_WORLD has been finalized" : "there is no communicator of MPI_COMM_WORLD yet");
-        return NULL;
-    }
-    if (rmpi_comm_slot((const void *)word)) { /* one of ours, and not live */
-        rmpi_bad_comm(function, (const void *)word);
-        return NULL;
-    }
+    const struct rmpi_comm *there = rmpi_predefined(0);
+    struct rmpi_comm *c = rmpi_look_for_predefined(0);
+    if (c)
+        return c;
+    if (there && rmpi_comm_state(there) == RMPI_ENDED)
+        rmpi_bad_comm(function, there);
+    else
+        rmpi_fail(REACTANT_MPI_ERR_COMM,
+                  "%s: call reactant_mpi_initialize for MPI_COMM_WORLD on every rank before compiled code runs",
+                  there ? "the communicator of MPI_COMM_WORLD has been finalized" : "there is no communicator of MPI_COMM_WORLD yet");
+    return NULL;
+}
+
+/* By the host's own handle. */
+static struct rmpi_comm *of_host(uintptr_t word)
+{
     for (int id = rmpi_comm_next() - 1; id > 0; id--) {
-        c = &rmpi_comms[id];
+        struct rmpi_comm *c = &rmpi_comms[id];
         if (rmpi_comm_state(c) == RMPI_LIVE && c->given &&
             (c->given == word || (c->mpi->family == RMPI_MPICH_ABI && c->given == (uint32_t)word)))
             return c;
@@ -84,9 +78,31 @@ struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
     return NULL;
 }
 
+struct rmpi_comm *rmpi_comm_of_word(const char *function, uintptr_t word)
+{
+    if (rmpi_forked()) {
+        rmpi_control_refused(function);
+        return NULL;
+    }
+    switch (word) {
+    case RMPI_WORD_COMM_WORLD:
+        return world(function);
+    case RMPI_WORD_COMM_SELF:
+        return self(function);
+    case RMPI_WORD_COMM_NULL:
+        rmpi_fail(REACTANT_MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
+        return NULL;
+    }
+    if (!rmpi_comm_slot((const void *)word))
+        return of_host(word);
+    rmpi_bad_comm(function, (const void *)word); /* one of ours, and not live */
+    return NULL;
+}
+
 int rmpi_no_comm_of_word(const char *function, uintptr_t word)
 {
-    struct rmpi_comm *c = word - RMPI_WORD_COMM_WORLD < 2 ? rmpi_predefined(word == RMPI_WORD_COMM_SELF) : rmpi_comm_slot((const void *)word);
+    struct rmpi_comm *c = word - RMPI_WORD_COMM_WORLD < 2 ? rmpi_predefined(word == RMPI_WORD_COMM_SELF)
+                                                          : rmpi_comm_slot((const void *)word);
     return as_class(function, c && rmpi_comm_state(c) > RMPI_CLAIMED ? c : NULL, rmpi_error_code());
 }
 
@@ -127,7 +143,7 @@ int reactant_mpi_MPI_Comm_split(uintptr_t comm, int color, int key, uintptr_t *o
                                            constant(c, RMPI_K_UNDEFINED)));
     rc = reactant_mpi_comm_split((reactant_mpi_comm *)c, color, key, &made);
     if (made)
-        *out = (uintptr_t)made;
+        *out = (uintptr_t)rmpi_comm_number(rmpi_comm_slot(made)); /* the id: 4 bytes hold it, too */
     return as_class(name, c, rc);
 }
 
@@ -137,13 +153,19 @@ static const struct rmpi_row rows[RMPI_ROWS] = {
 #include "capi/rows.inc"
 };
 
+/* The only rank that a collective names is its root. */
+static inline int of_collective(int class)
+{
+    return unlikely(class == RMPI_CLASS_RANK) ? RMPI_CLASS_ROOT : class;
+}
+
 /* Only what the row has is filled in: the record is large. */
 #define CALL(function, row, ...)                                                      \
     struct rmpi_call a;                                                               \
     WITH_COMM(function);                                                              \
     __VA_ARGS__;                                                                      \
     a.count = (size_t)count, a.type = element_type(type);                             \
-    return as_class(function, c, rmpi_blocking(&rows[RMPI_##row], RMPI_##row, c, &a))
+    return of_collective(as_class(function, c, rmpi_blocking(&rows[RMPI_##row], RMPI_##row, c, &a)))
 #define REDUCTION a.send = buffer_of(c, send), a.recv = recv, a.op = small(op)
 
 int reactant_mpi_MPI_Bcast(void *buf, int count, uintptr_t type, int root, uintptr_t comm)
@@ -253,11 +275,11 @@ int reactant_mpi_MPI_Gather(const void *send, int send_count, uintptr_t send_typ
     int rc = 0;
     WITH_COMM("MPI_Gather");
     send = buffer_of(c, send);
-    if (send == REACTANT_MPI_IN_PLACE)
-        b = one(recv_count, recv_type);
-    else if (root == c->rank)
+    if (root == c->rank && send != REACTANT_MPI_IN_PLACE)
         rc = differ(send_count, send_type, recv_count, recv_type);
-    return as_class("MPI_Gather", c, rc ? rc : reactant_mpi_gather(send, recv, b.count, b.type, root, (void *)c));
+    if (root == c->rank)
+        b = one(recv_count, recv_type);
+    return of_collective(as_class("MPI_Gather", c, rc ? rc : reactant_mpi_gather(send, recv, b.count, b.type, root, (void *)c)));
 }
 
 int reactant_mpi_MPI_Scatter(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
@@ -267,9 +289,9 @@ int reactant_mpi_MPI_Scatter(const void *send, int send_count, uintptr_t send_ty
     int rc = 0;
     WITH_COMM("MPI_Scatter");
     recv = buffer_of(c, recv);
-    if (recv == REACTANT_MPI_IN_PLACE)
-        b = one(send_count, send_type);
-    else if (root == c->rank)
+    if (root == c->rank && recv != REACTANT_MPI_IN_PLACE)
         rc = differ(send_count, send_type, recv_count, recv_type);
-    return as_class("MPI_Scatter", c, rc ? rc : reactant_mpi_scatter(send, recv, b.count, b.type, root, (void *)c));
+    if (root == c->rank)
+        b = one(send_count, send_type);
+    return of_collective(as_class("MPI_Scatter", c, rc ? rc : reactant_mpi_scatter(send, recv, b.count, b.type, root, (void *)c)));
 }

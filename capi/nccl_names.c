@@ -58,7 +58,7 @@ static __attribute__((cold, noinline)) int failed(const char *name, struct rmpi_
     if (unlikely(rc == NCCL_IN_PROGRESS))                                                            \
         rc = rmpi_nccl_settle(d, rc);                                                                \
     return likely(rc == 0) ? 0 : failed("reactant_mpi_" name, c, rc)
-#define WITH_COMM(name, call) \
+#define ON_COMM(name, call) \
     FIND_COMM(name);          \
     RETURN(name, call)
 
@@ -94,57 +94,57 @@ int reactant_mpi_ncclAllReduce(const void *send, void *recv, size_t count, int t
 
 int reactant_mpi_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream)
 {
-    WITH_COMM("ncclReduce", RMPI_NCCL(d->nccl, Reduce)(send, recv, count, type, op, root, d->comm, stream));
+    ON_COMM("ncclReduce", RMPI_NCCL(d->nccl, Reduce)(send, recv, count, type, op, root, d->comm, stream));
 }
 
 int reactant_mpi_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream)
 {
-    WITH_COMM("ncclBroadcast", RMPI_NCCL(d->nccl, Broadcast)(send, recv, count, type, root, d->comm, stream));
+    ON_COMM("ncclBroadcast", RMPI_NCCL(d->nccl, Broadcast)(send, recv, count, type, root, d->comm, stream));
 }
 
 int reactant_mpi_ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
 {
-    WITH_COMM("ncclAllGather", RMPI_NCCL(d->nccl, AllGather)(send, recv, count, type, d->comm, stream));
+    ON_COMM("ncclAllGather", RMPI_NCCL(d->nccl, AllGather)(send, recv, count, type, d->comm, stream));
 }
 
 int reactant_mpi_ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream)
 {
-    WITH_COMM("ncclReduceScatter", RMPI_NCCL(d->nccl, ReduceScatter)(send, recv, count, type, op, d->comm, stream));
+    ON_COMM("ncclReduceScatter", RMPI_NCCL(d->nccl, ReduceScatter)(send, recv, count, type, op, d->comm, stream));
 }
 
 int reactant_mpi_ncclAlltoAll(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
 {
-    WITH_COMM("ncclAlltoAll", rmpi_nccl_all_to_all(d, c->size, send, recv, count, type, stream));
+    ON_COMM("ncclAlltoAll", rmpi_nccl_all_to_all(d, c->size, send, recv, count, type, stream));
 }
 
 int reactant_mpi_ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
-    WITH_COMM("ncclSend", RMPI_NCCL(d->nccl, Send)(send, count, type, peer, d->comm, stream));
+    ON_COMM("ncclSend", RMPI_NCCL(d->nccl, Send)(send, count, type, peer, d->comm, stream));
 }
 
 int reactant_mpi_ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
-    WITH_COMM("ncclRecv", RMPI_NCCL(d->nccl, Recv)(recv, count, type, peer, d->comm, stream));
+    ON_COMM("ncclRecv", RMPI_NCCL(d->nccl, Recv)(recv, count, type, peer, d->comm, stream));
 }
 
 int reactant_mpi_ncclCommCount(void *comm, int *count)
 {
-    WITH_COMM("ncclCommCount", RMPI_NCCL(d->nccl, CommCount)(d->comm, count));
+    ON_COMM("ncclCommCount", RMPI_NCCL(d->nccl, CommCount)(d->comm, count));
 }
 
 int reactant_mpi_ncclCommUserRank(void *comm, int *rank)
 {
-    WITH_COMM("ncclCommUserRank", RMPI_NCCL(d->nccl, CommUserRank)(d->comm, rank));
+    ON_COMM("ncclCommUserRank", RMPI_NCCL(d->nccl, CommUserRank)(d->comm, rank));
 }
 
 int reactant_mpi_ncclCommCuDevice(void *comm, int *device)
 {
-    WITH_COMM("ncclCommCuDevice", RMPI_NCCL(d->nccl, CommCuDevice)(d->comm, device));
+    ON_COMM("ncclCommCuDevice", RMPI_NCCL(d->nccl, CommCuDevice)(d->comm, device));
 }
 
 int reactant_mpi_ncclCommGetAsyncError(void *comm, int *error)
 {
-    WITH_COMM("ncclCommGetAsyncError", RMPI_NCCL(d->nccl, CommGetAsyncError)(d->comm, error));
+    ON_COMM("ncclCommGetAsyncError", RMPI_NCCL(d->nccl, CommGetAsyncError)(d->comm, error));
 }
 
 /* By our own split, which gives the new communicator both halves. */
@@ -201,16 +201,37 @@ int reactant_mpi_ncclCommAbort(void *comm)
     return leave("reactant_mpi_ncclCommAbort", comm);
 }
 
-int reactant_mpi_ncclGroupStart(void)
+/* Groups belong to a thread and not to a communicator; what was enqueued in one fails at its end. */
+static int group(const char *name, int (*call)(const struct rmpi_nccl *))
 {
     const struct rmpi_nccl *n = rmpi_nccl_bound();
-    return n && !rmpi_forked() ? RMPI_NCCL(n, GroupStart)() : NCCL_INVALID_USAGE;
+    char text[RMPI_NCCL_TEXT];
+    int rc;
+    if (rmpi_forked() || !n) {
+        rmpi_compiled_failed(name, NULL, rmpi_forked() ? rmpi_control_refused(name)
+                                                       : rmpi_fail(REACTANT_MPI_ERR_NO_DEVICE, "%s: no NCCL has been loaded", name));
+        return NCCL_INVALID_USAGE;
+    }
+    if ((rc = call(n)) == 0)
+        return 0;
+    rmpi_nccl_text(n, rc, text);
+    rmpi_compiled_failed(name, NULL, rmpi_fail(REACTANT_MPI_ERR_NCCL, "%s: %s; NCCL %s", name, text, n->path));
+    return rc;
+}
+
+static int group_start(const struct rmpi_nccl *n)
+{
+    return RMPI_NCCL(n, GroupStart)();
+}
+
+int reactant_mpi_ncclGroupStart(void)
+{
+    return group("reactant_mpi_ncclGroupStart", group_start);
 }
 
 int reactant_mpi_ncclGroupEnd(void)
 {
-    const struct rmpi_nccl *n = rmpi_nccl_bound();
-    return n && !rmpi_forked() ? rmpi_group_end(n) : NCCL_INVALID_USAGE;
+    return group("reactant_mpi_ncclGroupEnd", rmpi_group_end);
 }
 
 const char *reactant_mpi_ncclGetErrorString(int code)

@@ -53,21 +53,17 @@ static void map_all(reactant_mpi_map_fn map, const struct symbol *list, size_t n
 /* Bytes of the host's status, as far as its MPI is known. */
 static uintptr_t status_bytes(void)
 {
-    for (int id = rmpi_comm_next() - 1; id > 0; id--) {
-        if (rmpi_comm_state(&rmpi_comms[id]) != RMPI_LIVE)
-            continue;
-        switch (rmpi_comms[id].mpi->family) {
-        case RMPI_MPICH_ABI:
-            return 20;
-        case RMPI_MPI5_ABI:
-            return 32;
-        case RMPI_MPIABI:
-            return 40;
-        default:
-            return 24;
-        }
+    const struct rmpi_comm *any = rmpi_comm_any();
+    switch (any ? any->mpi->family : RMPI_OPEN_MPI_ABI) {
+    case RMPI_MPICH_ABI:
+        return 20;
+    case RMPI_MPI5_ABI:
+        return 32;
+    case RMPI_MPIABI:
+        return 40;
+    default:
+        return 24;
     }
-    return 24;
 }
 
 int reactant_mpi_register_symbols(reactant_mpi_map_fn map, unsigned flags)
@@ -84,7 +80,8 @@ int reactant_mpi_register_symbols(reactant_mpi_map_fn map, unsigned flags)
         return rmpi_fail(REACTANT_MPI_ERR_ARGUMENT,
                          "%s: flags %#x; they are one REACTANT_MPI_SYMBOLS_ (G1, G2 or G3) and at most one REACTANT_MPI_ERRORS_", name,
                          flags);
-    rmpi_compiled_policy(flags & policies);
+    if (flags & policies)
+        rmpi_compiled_policy(flags & policies);
     if (generation == REACTANT_MPI_SYMBOLS_G3) {
         /* Cast by the caller, as the header says; back over the type that fits every function. */
         const set_fn set = (set_fn)(void (*)(void))map;

@@ -680,18 +680,21 @@ int reactant_mpi_ncclCommSplit(void *comm, int color, int key, void **out, void 
  * The prototypes of mpi.h with every handle one word (uintptr_t), for code that was compiled to call MPI by name, before any MPI was
  * known: Enzyme-JAX. The same code is right under every MPI.
  * Communicators  0x101 MPI_COMM_WORLD (what reactant_mpi_initialize made of the world or of a congruent communicator; without one:
- *                MPI_ERR_COMM), 0x102 MPI_COMM_SELF (made at its first use), 0x100 MPI_COMM_NULL, our handle, its id, or the host MPI's
- *                handle that initialize was given (MPICH's may be sign-extended).
+ *                MPI_ERR_COMM), 0x102 MPI_COMM_SELF (made at its first use), 0x100 MPI_COMM_NULL, our handle, its id (never one of these
+ *                three numbers), or the host MPI's handle that initialize was given, as long as the host keeps it (MPICH's may be sign-extended;
+ *                where MPI's handles are small numbers themselves, in Mukautuva and WI4MPI, ids win).
  * Types, ops     MPI-5.0's standard ABI, C types of LP64 included (0x209 MPI_INT); those of this header are among them.
  * Peers, tags, colours, buffers   the numbers of the host's MPI: its ANY_SOURCE, PROC_NULL, ANY_TAG, UNDEFINED, IN_PLACE mean what they mean there.
  * Requests       words of this library, valid in these functions only: 0x180 MPI_REQUEST_NULL when there is none. The forms ending in 4 keep
- *                them in 4 bytes, the others in 8; a list of the wrong width is recognised (MPI_ERR_REQUEST). -1, which
+ *                them in 4 bytes, the others in 8; those of the other width are recognised where that can be (MPI_ERR_REQUEST). -1, which
  *                compiled code puts there first, is MPI_ERR_REQUEST too: the call that should have started it did not run.
- * Statuses       NULL and 1 mean none. Else source, tag, error and size in the layout of the host's MPI, never more than 24 bytes; nothing where its
- *                fields lie beyond them (MPItrampoline). Waitall leaves statuses untouched: their width is not known.
- * Barrier        uses messages of its own: it may run beside another collective, in another order on each rank.
- * Results        0 or an error class of the standard ABI. Compiled code ignores it, so a failure is also latched on the communicator and in
- *                reactant_mpi_compiled_error, and logged (once a communicator), as register_symbols says.
+ * Statuses       NULL and 1 mean none. Else source, tag and error in the layout of the host's MPI, and the size where that says how (MPICH's and
+ *                Open MPI's own ABI), never more than 24 bytes; nothing where the fields lie beyond them (MPItrampoline). Waitall
+ *                leaves statuses untouched: their width is not known.
+ * Barrier        uses messages of its own: it may run beside another collective, in another order on each rank. Option check does not compare it.
+ * Results        0 or an error class of the standard ABI: BUFFER and the like are ARG, what MPI itself reports (a truncated message) is OTHER. Compiled code
+ *                ignores it, so a failure is also latched on the communicator and in reactant_mpi_compiled_error, and logged (the first of
+ *                a communicator; ten without one), as register_symbols says.
  */
 int reactant_mpi_MPI_Init(int *argc, void *argv);  /* WORLD on the host, unless it is there already */
 int reactant_mpi_MPI_Finalize(void);               /* reactant_mpi_finalize(NULL) */
@@ -733,11 +736,11 @@ int reactant_mpi_MPI_Error_string(int code, char *text, int *length);
 /* Which code calls: one of these. */
 #define REACTANT_MPI_SYMBOLS_G1 0x1 /* enzymexla.mpi operations: 4-byte requests */
 #define REACTANT_MPI_SYMBOLS_G2 0x2 /* comm.mpi and comm.nccl operations, and the FFI handlers: 8-byte requests */
-#define REACTANT_MPI_SYMBOLS_G3 0x4 /* constants of the FFI handlers: map is enzymexla_set_mpi_constant(name, value, is_pointer), cast */
+#define REACTANT_MPI_SYMBOLS_G3 0x4 /* constants of the FFI handlers, beside G2: map is enzymexla_set_mpi_constant(name, value, is_pointer), cast */
 /* What a failure in compiled code does besides being latched: one of these, or by REACTANT_MPI_COMPILED_ERRORS=return|log|abort (log). */
 #define REACTANT_MPI_ERRORS_RETURN 0x10 /* nothing: the caller asks reactant_mpi_compiled_error */
 #define REACTANT_MPI_ERRORS_LOG    0x20 /* one line for each communicator */
-#define REACTANT_MPI_ERRORS_ABORT  0x40 /* the line, and reactant_mpi_abort */
+#define REACTANT_MPI_ERRORS_ABORT  0x40 /* the line, and reactant_mpi_abort, which needs an initialised MPI */
 
 /* Remembers what a name stands for. Called on the calling thread, during register_symbols only; must not throw or longjmp. */
 typedef void (*reactant_mpi_map_fn)(const char *name, void *address);
@@ -746,7 +749,7 @@ typedef void (*reactant_mpi_map_fn)(const char *name, void *address);
  * Give the names that compiled code calls ("MPI_Allreduce", "ncclAllReduce", "MPI_COMM_WORLD", "MPI_FLOAT", ...) and their addresses or
  * values to map, which is Enzyme-JAX's EnzymeJaXMapSymbol or one that behaves like it. Local; before MPI is known if you like. Once and early: code compiled before
  * keeps what it had. No value is 0, which would end the process there: MPI_STATUS_IGNORE is 1, and MPI_SUCCESS is given with G3 only.
- * flags is one generation and at most one of ERRORS_. The policy of the last call counts. Errors: 1, 20.
+ * flags is one generation and at most one of ERRORS_; the last one told counts. Errors: 1, 20.
  */
 int reactant_mpi_register_symbols(reactant_mpi_map_fn map, unsigned flags);
 

@@ -47,21 +47,48 @@ void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state)
     __atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
 }
 
-void rmpi_comm_publish(struct rmpi_comm *c)
-{
-    rmpi_comm_set_state(c, RMPI_LIVE);
-}
-
 struct rmpi_comm *rmpi_predefined_comms[2];
 
 /* The first that lives keeps the place. */
-void rmpi_comm_is_predefined(struct rmpi_comm *c, int self)
+static void take_place(struct rmpi_comm *c, int self)
 {
     struct rmpi_comm *there = rmpi_predefined(self);
     do {
         if (there && rmpi_comm_state(there) == RMPI_LIVE)
             return;
     } while (!__atomic_compare_exchange_n(&rmpi_predefined_comms[self], &there, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+/* The oldest that lives, with one of the bits if any are wanted. */
+static struct rmpi_comm *oldest(uint32_t bits)
+{
+    const int last = __atomic_load_n(&highest, __ATOMIC_ACQUIRE);
+    for (int id = 1; id <= last; id++)
+        if (rmpi_comm_state(&rmpi_comms[id]) == RMPI_LIVE && (!bits || rmpi_comms[id].predefined & bits))
+            return &rmpi_comms[id];
+    return NULL;
+}
+
+struct rmpi_comm *rmpi_look_for_predefined(int self)
+{
+    struct rmpi_comm *c = oldest(1u << self);
+    if (c)
+        take_place(c, self);
+    return c;
+}
+
+struct rmpi_comm *rmpi_comm_any(void)
+{
+    struct rmpi_comm *c = rmpi_predefined(0);
+    return c && rmpi_comm_state(c) == RMPI_LIVE ? c : oldest(0);
+}
+
+void rmpi_comm_publish(struct rmpi_comm *c)
+{
+    rmpi_comm_set_state(c, RMPI_LIVE);
+    for (int self = 0; self < 2; self++)
+        if (c->predefined >> self & 1)
+            take_place(c, self);
 }
 
 void rmpi_comms_all_become(uint32_t state)

@@ -106,17 +106,17 @@ func (c Comm) Publish(f Fields) {
 	p.tag_ub = C.int32_t(f.TagUB)
 	p.session = f.Session
 	p.given = C.uint64_t(f.Given)
+	for self, is := range []bool{f.World, f.Self} {
+		if is {
+			p.predefined |= 1 << self
+		}
+	}
 	p.device = (*C.struct_rmpi_device)(f.Device)
 	c.SetTimeout(f.TimeoutMS, f.Company)
 	host := C.CString(f.Host)
 	C.strncpy(&p.host[0], host, C.RMPI_HOST_BYTES-1)
 	C.free(unsafe.Pointer(host))
 	C.rmpi_comm_publish(p)
-	for self, is := range []bool{f.World, f.Self} {
-		if is {
-			C.rmpi_comm_is_predefined(p, C.int(self))
-		}
-	}
 }
 
 // SetTimeout changes the longest wait of calls; 0 = for ever. The company is known from the first on.

@@ -67,6 +67,7 @@ struct rmpi_comm {
     char *error_text;
     void *session; /* opaque Go object of lifecycle/ */
     uint64_t given;         /* the host's communicator that it was made of; 0: made of one of ours */
+    uint32_t predefined;    /* bit 0: of all ranks of MPI_COMM_WORLD in their order; bit 1: of MPI_COMM_SELF */
     uint32_t told;          /* a failure in compiled code has been logged (capi/compiled.c) */
     uint32_t of_nccl_split; /* made by ncclCommSplit: ncclCommDestroy ends it */
     char host[RMPI_HOST_BYTES];
@@ -174,14 +175,15 @@ int rmpi_comm_claim(int id);
 void rmpi_comm_unclaim(int id);
 void rmpi_comm_publish(struct rmpi_comm *c);
 void rmpi_comm_set_state(struct rmpi_comm *c, uint32_t state);
-/* What MPI_COMM_WORLD (0) and MPI_COMM_SELF (1) of compiled code mean: the communicator made of them, or of one with the same ranks, live or
- * not any more; NULL: never made. */
+/* What MPI_COMM_WORLD (0) and MPI_COMM_SELF (1) of compiled code mean: a communicator made of them, or of one with the same ranks; NULL: none
+ * was made. It may be dead: then rmpi_look_for_predefined finds another one that lives, or NULL. */
 extern struct rmpi_comm *rmpi_predefined_comms[2];
 static inline struct rmpi_comm *rmpi_predefined(int self)
 {
     return __atomic_load_n(&rmpi_predefined_comms[self], __ATOMIC_ACQUIRE);
 }
-void rmpi_comm_is_predefined(struct rmpi_comm *c, int self);
+struct rmpi_comm *rmpi_look_for_predefined(int self);
+struct rmpi_comm *rmpi_comm_any(void); /* one that lives, or NULL */
 /* Every live communicator gets `state`: MPI has ended, or this is a forked child. */
 void rmpi_comms_all_become(uint32_t state);
 /* MPI ends: live communicators become RMPI_ENDED, then whoever has more to end is called (nccl/watch.c, internal/trace). No Go. */

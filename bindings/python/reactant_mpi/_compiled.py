@@ -16,8 +16,8 @@ _TEXT_BYTES = 8192
 def register_symbols(map: int | Callable, generation: str = "g1", on_error: str | None = None) -> None:
     """Tell the names that compiled code calls and what they stand for. Local; once and early.
 
-    map         address of EnzymeJaXMapSymbol (of enzymexla_set_mpi_constant with "g3"), or a Python function (name, value)
-                that is called during this call only; with "g3" (name, value, is_pointer)
+    map         EnzymeJaXMapSymbol (enzymexla_set_mpi_constant with "g3") as its address or a function of ctypes; or a
+                Python function (name, value) that is called during this call only, with "g3" (name, value, is_pointer)
     generation  "g1": enzymexla.mpi operations, "g2": comm.mpi and comm.nccl operations and FFI handlers, "g3": constants of
                 FFI handlers
     on_error    what a failure in compiled code does: "return" (nothing: ask check_compiled), "log" (one line for each communicator),
@@ -31,7 +31,7 @@ def register_symbols(map: int | Callable, generation: str = "g1", on_error: str 
         raise ValueError(f"on_error is one of None, 'return', 'log', 'abort', not {on_error!r}")
     callback = map
     failures = []
-    if callable(map):
+    if callable(map) and not isinstance(map, ctypes._CFuncPtr):  # a function of a library goes as it is
 
         def forward(name, value, *rest):
             try:
