@@ -22,6 +22,7 @@ var outputs = []struct {
 	{"capi/symbols.txt", symbols},
 	{"capi/exports.map", exports},
 	{"bindings/python/reactant_mpi/_abi.py", python},
+	{"bindings/julia/src/abi.jl", julia},
 }
 
 func main() {

@@ -45,7 +45,7 @@ func pythonTypes(h *Header) map[string]string {
 		all[name+" *"], all["const "+name+" *"], all[name+" **"] = "c_void_p", "c_void_p", "POINTER(c_void_p)"
 	}
 	for _, s := range h.Structs {
-		all[s.Name+" *"], all["const "+s.Name+" *"] = "POINTER("+pythonClass(s.Name)+")", "POINTER("+pythonClass(s.Name)+")"
+		all[s.Name+" *"], all["const "+s.Name+" *"] = "POINTER("+class(s.Name)+")", "POINTER("+class(s.Name)+")"
 	}
 	for _, c := range h.Callbacks {
 		all[c.Name] = strings.ToUpper(strings.TrimPrefix(c.Name, prefix))
@@ -53,15 +53,18 @@ func pythonTypes(h *Header) map[string]string {
 	return all
 }
 
-func pythonClass(name string) string {
+// class is the name of a struct in the bindings.
+func class(name string) string {
 	name = strings.TrimPrefix(name, prefix)
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
+func isResult(c Constant) bool { return c.Name == "SUCCESS" || strings.HasPrefix(c.Name, "ERR_") }
+
 func python(h *Header) ([]byte, error) {
 	known := pythonTypes(h)
 	functions := template.FuncMap{
-		"class": pythonClass,
+		"class": class,
 		"short": func(name string) string { return strings.TrimPrefix(name, prefix) },
 		"upper": strings.ToUpper,
 		"type": func(c string) (string, error) {
@@ -85,7 +88,7 @@ func python(h *Header) ([]byte, error) {
 			}
 			return "None", nil
 		},
-		"result": func(c Constant) bool { return c.Name == "SUCCESS" || strings.HasPrefix(c.Name, "ERR_") },
+		"result": isResult,
 	}
 	t, err := template.New("python").Funcs(functions).Parse(pythonTemplate)
 	if err != nil {
