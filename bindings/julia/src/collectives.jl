@@ -1,7 +1,7 @@
 # Arguments of the collectives: what C is given for Julia's, in C's order and without the communicator. Checked here is what C
 # cannot see: lengths, element types, and where the elements are.
 
-@inline function words_allreduce(comm, send, recv, op, type)
+@inline function words_allreduce(comm, send, recv, op::OP, type) where {OP}
     to, n, T = buffer(recv, "recv", type)
     from = input(send, n, T, type, "send")
     return from, to, n, T.value, operation(op, eltype(recv))
@@ -10,7 +10,7 @@ end
 const words_scan = words_allreduce
 const words_exscan = words_allreduce
 
-@inline function words_reduce(comm, send, recv, op, root, type)
+@inline function words_reduce(comm, send, recv, op::OP, root, type) where {OP}
     if comm.rank == root
         return (words_allreduce(comm, send, recv, op, type)..., cint(root, "root"))
     end
@@ -18,7 +18,7 @@ const words_exscan = words_allreduce
     return from, NO_BUFFER, n, T.value, operation(op, eltype(send)), cint(root, "root")
 end
 
-@inline function words_reduce_scatter(comm, send, recv, op, type)
+@inline function words_reduce_scatter(comm, send, recv, op::OP, type) where {OP}
     to, n, T = buffer(recv, "recv", type)
     send isa InPlace && (n = block(n, comm, "recv"))
     from = input(send, n * comm.size, T, type, "send")

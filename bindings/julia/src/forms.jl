@@ -26,27 +26,30 @@ for (name, positional, defaults, does, in_place) in COLLECTIVES
     keywords = (first.(defaults)..., :type)
     buffers = filter(x -> x in (:send, :recv, :buf), positional)
     result = last(buffers)
+    # With a type parameter: Julia does not specialise on a function that is only handed on.
+    typed = map(x -> x === :op ? :(op::OP) : x, positional)
     declared = [Expr(:kw, key, default) for (key, default) in (defaults..., :type => nothing)]
     passed = [Expr(:kw, key, key) for key in keywords]
     words = :($(Symbol(:words_, name))(comm, $(positional...), $(keywords...)))
     plain, started, prepared = Symbol(name, :!), Symbol(:i, name, :!), Symbol(:prepare_, name, :!)
-    @eval begin
-        function $plain($(positional...), comm::Comm; $(declared...))
-            GC.@preserve $(buffers...) check(API.$name($words..., comm.handle), $(QuoteNode(name)))
-            return $result
-        end
-        $started($(positional...), comm::Comm; $(declared...)) =
-            requested(API.$(Symbol(:i, name)), $(QuoteNode(Symbol(:i, name))), false, comm, ($(buffers...),), $words)
-        $prepared($(positional...), comm::Comm; $(declared...)) =
-            requested(API.$(Symbol(:prepare_, name)), $(QuoteNode(Symbol(:prepare_, name))), true, comm, ($(buffers...),), $words)
+    signature(call) = :op in positional ? :($call where {OP}) : call
+    @eval $(signature(:($plain($(typed...), comm::Comm; $(declared...))))) = begin
+        GC.@preserve $(buffers...) check(API.$name($words..., comm.handle), $(QuoteNode(name)))
+        return $result
+    end
+    for (form, kind, is_prepared) in ((started, Symbol(:i, name), false), (prepared, Symbol(:prepare_, name), true))
+        @eval $(signature(:($form($(typed...), comm::Comm; $(declared...))))) =
+            requested(API.$kind, $(QuoteNode(kind)), $is_prepared, comm, ($(buffers...),), $words)
     end
     for form in (plain, started, prepared)
-        @eval $form($(positional...); comm::Comm = world(), $(declared...)) = $form($(positional...), comm; $(passed...))
+        by_keyword = [Expr(:kw, :(comm::Comm), :(world())); declared]
+        @eval $(signature(:($form($(typed...); $(by_keyword...))))) = $form($(positional...), comm; $(passed...))
         in_place === nothing && continue
         # One buffer: the same for both.
-        rest, both = positional[3:end], in_place === :equal ? :buf : :IN_PLACE
-        @eval $form(buf, $(rest...), comm::Comm; $(declared...)) = $form($both, buf, $(rest...), comm; $(passed...))
-        @eval $form(buf, $(rest...); comm::Comm = world(), $(declared...)) = $form($both, buf, $(rest...), comm; $(passed...))
+        both = in_place === :equal ? :buf : :IN_PLACE
+        call = :($form($both, buf, $(positional[3:end]...), comm; $(passed...)))
+        @eval $(signature(:($form(buf, $(typed[3:end]...), comm::Comm; $(declared...))))) = $call
+        @eval $(signature(:($form(buf, $(typed[3:end]...); $(by_keyword...))))) = $call
     end
     arguments = string(join(positional, ", "), ", comm = world(); ", join((string(k, " = ", repr(v)) for (k, v) in (defaults..., :type => nothing)), ", "))
     in_one = in_place === nothing ? "" : string("\n    ", plain, "(", join(("buf", positional[3:end]...), ", "), ", comm; ...)")
