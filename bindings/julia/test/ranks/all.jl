@@ -1,0 +1,22 @@
+# Everything that is tried at several ranks, or the parts named, in one launch: Julia compiles slowly.
+
+include("checks.jl")
+include("collectives.jl")
+include("messages.jl")
+include("comms.jl")
+include("bad_input.jl")
+include("tasks.jl")
+
+parts = (collectives = collectives, messages = messages, comms = comms, bad_input = bad_input, tasks = tasks)
+
+comm = R.initialize()
+@testset "rank $(R.rank(comm)) of $(R.size(comm))" begin
+    for (name, part) in pairs(parts)
+        if isempty(ARGS) || string(name) in ARGS
+            @testset "$name" begin
+                part(comm)
+            end
+        end
+    end
+end
+println("ok")
