@@ -91,6 +91,12 @@ const THREAD_SINGLE = 0
 const THREAD_FUNNELED = 1
 const THREAD_SERIALIZED = 2
 const THREAD_MULTIPLE = 3
+const SYMBOLS_G1 = 0x1
+const SYMBOLS_G2 = 0x2
+const SYMBOLS_G3 = 0x4
+const ERRORS_RETURN = 0x10
+const ERRORS_LOG = 0x20
+const ERRORS_ABORT = 0x40
 
 const RESULT_NAMES = Dict(
     SUCCESS => "SUCCESS",
@@ -320,4 +326,36 @@ const FUNCTIONS = Any[
     (:ncclCommDestroy, Cint, (Ptr{Cvoid},)),
     (:ncclCommAbort, Cint, (Ptr{Cvoid},)),
     (:ncclGetErrorString, Cstring, (Cint,)),
+    (:ncclCommSplit, Cint, (Ptr{Cvoid}, Cint, Cint, Ptr{Ptr{Cvoid}}, Ptr{Cvoid},)),
+    (:MPI_Init, Cint, (Ptr{Cint}, Ptr{Cvoid},)),
+    (:MPI_Finalize, Cint, ()),
+    (:MPI_Comm_rank, Cint, (UInt, Ptr{Cint},)),
+    (:MPI_Comm_size, Cint, (UInt, Ptr{Cint},)),
+    (:MPI_Comm_split, Cint, (UInt, Cint, Cint, Ptr{UInt},)),
+    (:MPI_Barrier, Cint, (UInt,)),
+    (:MPI_Bcast, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, UInt,)),
+    (:MPI_Allreduce, Cint, (Ptr{Cvoid}, Ptr{Cvoid}, Cint, UInt, UInt, UInt,)),
+    (:MPI_Reduce, Cint, (Ptr{Cvoid}, Ptr{Cvoid}, Cint, UInt, UInt, Cint, UInt,)),
+    (:MPI_Reduce_scatter_block, Cint, (Ptr{Cvoid}, Ptr{Cvoid}, Cint, UInt, UInt, UInt,)),
+    (:MPI_Scan, Cint, (Ptr{Cvoid}, Ptr{Cvoid}, Cint, UInt, UInt, UInt,)),
+    (:MPI_Allgather, Cint, (Ptr{Cvoid}, Cint, UInt, Ptr{Cvoid}, Cint, UInt, UInt,)),
+    (:MPI_Alltoall, Cint, (Ptr{Cvoid}, Cint, UInt, Ptr{Cvoid}, Cint, UInt, UInt,)),
+    (:MPI_Gather, Cint, (Ptr{Cvoid}, Cint, UInt, Ptr{Cvoid}, Cint, UInt, Cint, UInt,)),
+    (:MPI_Scatter, Cint, (Ptr{Cvoid}, Cint, UInt, Ptr{Cvoid}, Cint, UInt, Cint, UInt,)),
+    (:MPI_Send, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt,)),
+    (:MPI_Recv, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{Cvoid},)),
+    (:MPI_Sendrecv, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{Cvoid},)),
+    (:MPI_Isend, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{UInt},)),
+    (:MPI_Irecv, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{UInt},)),
+    (:MPI_Wait, Cint, (Ptr{UInt}, Ptr{Cvoid},)),
+    (:MPI_Waitall, Cint, (Cint, Ptr{UInt}, Ptr{Cvoid},)),
+    (:MPI_Request_free, Cint, (Ptr{UInt},)),
+    (:MPI_Isend4, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{Int32},)),
+    (:MPI_Irecv4, Cint, (Ptr{Cvoid}, Cint, UInt, Cint, Cint, UInt, Ptr{Int32},)),
+    (:MPI_Wait4, Cint, (Ptr{Int32}, Ptr{Cvoid},)),
+    (:MPI_Waitall4, Cint, (Cint, Ptr{Int32}, Ptr{Cvoid},)),
+    (:MPI_Request_free4, Cint, (Ptr{Int32},)),
+    (:MPI_Error_string, Cint, (Cint, Ptr{UInt8}, Ptr{Cint},)),
+    (:register_symbols, Cint, (Ptr{Cvoid}, Cuint,)),
+    (:compiled_error, Cint, (Ptr{UInt8}, Csize_t,)),
 ]
