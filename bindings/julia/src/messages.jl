@@ -3,11 +3,12 @@
 """
     send(buf, comm = world(); dest, tag = 0, type = nothing)
 
-Send to rank `dest`. Blocking until `buf` may be used again. `ReactantMPI.isend` starts it and returns a [`Request`](@ref).
+Send to rank `dest`. Blocking until `buf` may be used again. [`isend`](@ref) starts it.
 """
 send(buf, comm::Comm = world(); dest, tag = 0, type = nothing) =
     GC.@preserve buf check(API.send(words_send(buf, dest, tag, type)..., comm.handle), :send)
 
+"`isend(buf, comm = world(); dest, tag = 0, type = nothing) -> Request`: [`send`](@ref) started."
 isend(buf, comm::Comm = world(); dest, tag = 0, type = nothing) =
     requested(API.isend, :isend, false, comm, (buf,), words_send(buf, dest, tag, type))
 
@@ -15,13 +16,14 @@ isend(buf, comm::Comm = world(); dest, tag = 0, type = nothing) =
     recv!(buf, comm = world(); source = ANY_SOURCE, tag = ANY_TAG, status = nothing, type = nothing) -> buf
 
 Receive what rank `source` sends with `tag`; `buf` may be longer than the message. `status` is nothing or a `Ref{Status}`. Blocking.
-`irecv!`, without `status`, starts it and returns a [`Request`](@ref), and its `wait` the [`Status`](@ref).
+[`irecv!`](@ref) starts it, and [`wait`](@ref) returns the [`Status`](@ref).
 """
 function recv!(buf, comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG, status::Union{Nothing,Ref{Status}} = nothing, type = nothing)
     GC.@preserve buf check(API.recv(words_recv(buf, source, tag, type)..., comm.handle, something(status, C_NULL)), :recv)
     return buf
 end
 
+"`irecv!(buf, comm = world(); source = ANY_SOURCE, tag = ANY_TAG, type = nothing) -> Request`: [`recv!`](@ref) started."
 irecv!(buf, comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG, type = nothing) =
     requested(API.irecv, :irecv, false, comm, (buf,), words_recv(buf, source, tag, type))
 

@@ -77,8 +77,8 @@ operation(op, T) = no_operation(op)
     " (functions of your own and operations of MPI.jl cannot be passed on)",
 )
 
-"`ReactantMPI.IN_PLACE`: as a buffer: take the input from the other buffer."
 struct InPlace end
+"`ReactantMPI.IN_PLACE`: as a buffer: take the input from the other buffer."
 const IN_PLACE = InPlace()
 Base.show(io::IO, ::InPlace) = print(io, "ReactantMPI.IN_PLACE")
 

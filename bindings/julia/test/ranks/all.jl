@@ -6,8 +6,9 @@ include("messages.jl")
 include("comms.jl")
 include("bad_input.jl")
 include("tasks.jl")
+include("compiled.jl")
 
-parts = (collectives = collectives, messages = messages, comms = comms, bad_input = bad_input, tasks = tasks)
+parts = (collectives = collectives, messages = messages, comms = comms, bad_input = bad_input, tasks = tasks, compiled = compiled)
 
 comm = R.initialize()
 @testset "rank $(R.rank(comm)) of $(R.size(comm))" begin
