@@ -149,6 +149,7 @@ test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every 
 	tests/gates/run $(GATES)
 	eval "$$($(PY) tests/real.py)"; go test ./...
 	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py
+	tests/julia/run
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
 test-full: test sanitize ## the same with the long cases, and the sanitizers (BIG=1: also over a real NCCL and GPU plugins)
@@ -193,7 +194,7 @@ fuzz: test-programs ## every Go fuzz target for FUZZTIME (20s) each, then FUZZCA
 soak: test-programs ## tests that run for a long time
 	$(PYTEST) -m soak tests/mpi tests/python || { test $$? = 5 && echo 'soak: there is no soak test yet'; }
 
-generate: ## symbol list, version script and Python table from include/reactant_mpi.h
+generate: ## symbol list, version script, Python's and Julia's table from include/reactant_mpi.h
 	go run ./internal/gen
 
 PC_VARS = -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g'

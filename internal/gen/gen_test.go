@@ -133,6 +133,39 @@ func TestPythonRefuses(t *testing.T) {
 	}
 }
 
+func TestJulia(t *testing.T) {
+	h, err := parse(small + "int reactant_mpi_b(const size_t *n, uintptr_t *word, void **p, reactant_mpi_log_fn f, const char *s, char *buf);")
+	require.NoError(t, err)
+	text, err := julia(h)
+	require.NoError(t, err)
+	for _, want := range []string{
+		"\nconst SUM = 0x21\nconst ANY_TAG = -102\n",
+		"\nstruct Status\n    source::Cint\n    bytes::Csize_t\nend\n",
+		"\nstruct Options\n    size::Csize_t\n    log_fn::Ptr{Cvoid}\n    gpu::Int32\nend\n",
+		"\nconst OPTIONS_INIT = (\n    size = sizeof(Options),\n    log_fn = C_NULL,\n    gpu = -1,\n)\n",
+		"\n    (:version, UInt32, ()),\n",
+		"\n    (:recv, Cint, (Ptr{Cvoid}, Csize_t, Ptr{Cvoid}, Ptr{Status},)),\n",
+		"\n    (:b, Cint, (Ptr{Csize_t}, Ptr{UInt}, Ptr{Ptr{Cvoid}}, Ptr{Cvoid}, Cstring, Ptr{UInt8},)),\n",
+	} {
+		require.Contains(t, string(text), want)
+	}
+}
+
+func TestJuliaRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown type":      {"int reactant_mpi_a(long n);", `no Julia type for the C type "long"`},
+		"unknown pointer":   {"int reactant_mpi_a(float *x);", `no Julia type for the C type "float`},
+		"short initialiser": {small + "#define REACTANT_MPI_STATUS_INIT { sizeof(reactant_mpi_status), 1, 2 }", "has 2 fields, its initialiser 3 items"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, err := parse(c.text)
+			require.NoError(t, err)
+			_, err = julia(h)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 func TestExports(t *testing.T) {
 	h, err := parse(small)
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ GROUPS = {
     "c.": "C: 8-byte allreduce, what the library adds to the bare MPI call",
     "mode.": "C: 8-byte allreduce in check mode and in trace mode, against the bare MPI call",
     "py.": "Python: 8-byte allreduce",
+    "jl.": "Julia: 8-byte allreduce against C's function by a bare ccall, and in a child Task against the root task",
     "init.": "Making a further communicator, against the least that MPI needs for the like",
     "form.": "Other forms: started calls, messages against bare MPI, 16-bit floats against 32-bit, timeout or check against none",
     "gpu.": "Device calls (against the doubles: what the host pays)",

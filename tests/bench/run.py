@@ -2,7 +2,7 @@
 
     run.py [PREFIX]        only the figures whose name begins with PREFIX (also ONLY=PREFIX)
 
-A figure with a target is a difference or ratio of two things measured in turn in one run (see overhead.c and python_calls.py);
+A figure with a target is a difference or ratio of two things measured in turn in one run (see overhead.c, python_calls.py and julia_calls.jl);
 times that stand alone have no target. The exit code is 0 whatever the figures are: a machine may be busy.
 """
 
@@ -117,6 +117,27 @@ def python_figures(mpi):
     figure(f"py.start.8B.1rank.{mpi}.vs_Iallreduce", t["prepared.started"][0] / t["mpi4py.started"][0], "x")
 
 
+@functools.cache
+def julia():
+    """The julia that the tests use, or None and a word on standard error."""
+    found = subprocess.run([os.path.join(ROOT, "tests", "julia", "find_julia")], capture_output=True, text=True).stdout.strip()
+    if not found:
+        print("bench: not run: figures of ReactantMPI.jl: no julia", file=sys.stderr)
+    return found or None
+
+
+def julia_figures(mpi):
+    if not wanted(*(f"jl.{what}.8B.1rank.{mpi}" for what in ("allreduce", "prepared", "task", "allocated"))) or not julia():
+        return
+    script = [julia(), "--startup-file=no", f"--project={ROOT}/bindings/julia", os.path.join(HERE, "julia_calls.jl")]
+    t = launch(mpi, 1, *script, JULIA_DEPOT_PATH=os.path.join(ROOT, "build", "julia"))
+    if t:
+        figure(f"jl.allreduce.8B.1rank.{mpi}.extra", t["ours"][0] - t["bare"][0], "ns", 100)
+        figure(f"jl.prepared.8B.1rank.{mpi}.extra", t["prepared"][0] - t["bare"][0], "ns")
+        figure(f"jl.task.8B.1rank.{mpi}.ratio", t["task.ratio"][0], "x", 1.2)
+        figure(f"jl.allocated.8B.1rank.{mpi}", t["allocated"][0], "B", 0)
+
+
 def load_figures():
     line = [sys.executable, "-S", "-E", os.path.join(HERE, "load.py"), LIBRARY]
     if wanted("load.dlopen", "load.rss", "load.virtual"):
@@ -184,6 +205,7 @@ def main():
         c_figures(mpi)
         mode_figures(mpi)
         python_figures(mpi)
+        julia_figures(mpi)
         init_figures(mpi)
         form_figures(mpi)
     gpu_figures()
