@@ -4,11 +4,11 @@ function julia_says(code; variables...)
     output = IOBuffer()
     environment = ("JULIA_LOAD_PATH" => join(Base.load_path(), ':'), (string(name) => value for (name, value) in variables)...)
     command = `$(Base.julia_cmd()) -O0 --startup-file=no -e "using ReactantMPI; const R = ReactantMPI; $code"`
-    run(pipeline(ignorestatus(addenv_(command, environment...)); stdout = output, stderr = output))
+    run(pipeline(ignorestatus(with_variables(command, environment...)); stdout = output, stderr = output))
     return String(take!(output))
 end
 
-addenv_(command, pairs...) = setenv(command, merge(Dict(ENV), Dict(pairs)))
+with_variables(command, pairs...) = setenv(command, merge(Dict(ENV), Dict(pairs)))
 
 @testset "loading" begin
     nowhere = joinpath(mktempdir(), "lib.so")
@@ -20,4 +20,7 @@ addenv_(command, pairs...) = setenv(command, merge(Dict(ENV), Dict(pairs)))
     real = R.libpath()
     @test julia_says("R.set_libpath!(\"$real\"); print(R.libpath(), R.version())"; REACTANT_MPI_LIBRARY = nowhere) == "$(real)0.1.0"
     @test julia_says("print(R.libpath())"; REACTANT_MPI_LIBRARY = real) == real
+    # Julia before 1.9 wants to find a weak dependency among [extras] too.
+    project = normpath(@__DIR__, "..")
+    @test success(`$(Base.julia_cmd()) -O0 --startup-file=no --project=$project -e "using Pkg; Pkg.status()"`)
 end
