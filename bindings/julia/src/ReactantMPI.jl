@@ -25,5 +25,6 @@ include("blocks.jl")
 include("messages.jl")
 include("forms.jl")
 include("compiled.jl")
+include("reactant.jl")
 
 end

@@ -164,6 +164,12 @@ static void end(const char *function, struct client *c, enum kind kind)
         end(#free_name, c, kind);                                                                                                  \
     }
 
+/* A constant for the FFI handlers of MPI calls. */
+void enzymexla_set_mpi_constant(const char *name, void *value, int is_pointer)
+{
+    record("constant %s=%#lx pointer=%d", name, (unsigned long)value, is_pointer);
+}
+
 RUNTIME(PJRT, MakeGPUClient, ClientNumAddressableDevices, ClientGetAddressableDevices, PjRtDeviceGetLocalHardwareId, ClientGetPlatformName,
         FreeClient)
 RUNTIME(IFRT, ifrt_make_pjrt_gpu_client, ifrt_client_addressable_device_count, ifrt_client_addressable_devices,
