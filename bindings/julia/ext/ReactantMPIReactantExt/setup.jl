@@ -57,11 +57,7 @@ function set_up(comm, client, gpu, options)
         gpu === :off || unclaim()
         rethrow()
     end
-    if ReactantMPI.device(made) >= 0
-        together(() -> give_client(made, client), made)
-    elseif gpu !== :off
-        unclaim()
-    end
+    gpu === :off || together(() -> give_client(made, client, gpu), made)
     SETUP.comm = made
     end_before_reactant()
 end
@@ -70,10 +66,10 @@ end
 
 # A Reactant that is built for the CPU has nobody who would use a device.
 function gpu_wish(gpu)
-    wish = gpu === nothing ? lowercase(get(ENV, "REACTANT_MPI_GPU", "auto")) : string(gpu)
-    wish == "off" && return :off
-    ReactantAPI.gpu_backend() === nothing || return gpu
-    wish == "required" && refuse(61, "gpu = required, and this Reactant is built for the CPU (its preference `gpu` of Reactant_jll)")
+    wish = Symbol(gpu === nothing ? get(ENV, "REACTANT_MPI_GPU", "auto") : gpu)
+    wish === :off && return :off
+    ReactantAPI.gpu_backend() === nothing || return wish
+    wish === :required && refuse(61, "gpu = :required, and this Reactant is built for the CPU (preference `gpu` of Reactant_jll)")
     return :off
 end
 
@@ -122,8 +118,14 @@ end
 unclaim() = SETUP.device >= 0 || ReactantAPI.release_devices()
 
 # Reactant gets a client with this rank's device, and no other.
-function give_client(comm, client)
+function give_client(comm, client, gpu)
     ordinal = ReactantMPI.device(comm)
+    if ordinal < 0
+        unclaim()
+        gpu === :required && refuse(61, "gpu = :required, and there is a host communicator over these ranks already, which ",
+            "initialize gives again: finalize it first")
+        return nothing
+    end
     if SETUP.device < 0
         pointer = client === :reactant ? ReactantMPI.client(comm) : C_NULL
         made = pointer == C_NULL ? ReactantAPI.make_client(ordinal) : ReactantAPI.adopt_client(pointer, ordinal)

@@ -43,6 +43,12 @@ GLOBAL.local_gpu_device_ids = [0, 2]
 refused(ReactantMPI.initialize_reactant!, 68, "0, 2", "CUDA_VISIBLE_DEVICES")
 forget()
 
+# The ranks have a host communicator, which is given again.
+host = ReactantMPI.initialize(gpu = :off)
+refused(() -> ReactantMPI.initialize_reactant!(gpu = :required), 61, "finalize it first")
+@test nothing_made()
+ReactantMPI.finalize(host)
+
 # The library refuses: the mapping is free again.
 refused(() -> ReactantMPI.initialize_reactant!(device = 9), 11, "9")
 @test nothing_made()

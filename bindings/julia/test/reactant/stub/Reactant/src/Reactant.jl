@@ -20,6 +20,9 @@ const NCCL = API == "3136"
 # What happened, in the file in which the double of libReactantExtra writes too.
 event(text) = haskey(ENV, "FAKE_XLA_LOG") && open(file -> println(file, text), ENV["FAKE_XLA_LOG"], "a")
 
+# What else is to be said when the clients are freed.
+const TOLD = Ref{Any}(() -> "")
+
 module Reactant_jll
 using Libdl
 const path = get(ENV, "STUB_EXTRA", "")

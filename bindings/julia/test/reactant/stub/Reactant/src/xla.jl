@@ -160,7 +160,7 @@ else
 end
 
 function cleanup_backend_state()
-    event("cleanup")
+    event("cleanup" * Reactant.TOLD[]())
     getfield(global_backend_state, :initialized) || return
     foreach(free_client, values(global_backend_state.clients))
 end
@@ -171,8 +171,6 @@ function __init__()
     if haskey(ENV, "REACTANT_VISIBLE_GPU_DEVICES")
         global_state.local_gpu_device_ids = parse.(Int, split(ENV["REACTANT_VISIBLE_GPU_DEVICES"], ","))
     end
-    name = "XLA_REACTANT_GPU_MEM_FRACTION"
-    haskey(ENV, name) && (XLA_REACTANT_GPU_MEM_FRACTION[] = parse(Float64, ENV[name]))
     atexit(cleanup_backend_state)
 end
 
