@@ -40,7 +40,7 @@ function look(gpu::Bool)
     gpu || return nothing
     foreach(name -> need(:XLA, name), (:addressable_devices, :client, :get_local_hardware_id, :runtime))
     foreach(name -> field(backend_state(), name), (:initialized, :clients))
-    memory_fraction(), preallocate(), visible_devices(), processes()
+    foreach(look_up -> look_up(), (memory_fraction, preallocate, visible_devices, processes))
     return nothing
 end
 
