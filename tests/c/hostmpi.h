@@ -86,6 +86,29 @@ static const int host_levels[2][4] = {{0, 1, 2, 3}, {0, 1024, 2048, 4096}}; /* [
 
 #define HOST_FN __attribute__((unused)) static
 
+/* Numbers of mpi.h, by family. */
+struct host_numbers {
+    int any_source, any_tag, proc_null, undefined;
+    intptr_t in_place;
+};
+HOST_FN struct host_numbers host_numbers(void)
+{
+    static const struct host_numbers all[] = {
+        [HOST_MPICH] = {-2, -1, -1, -32766, -1}, [HOST_OPENMPI] = {-1, -1, -2, -32766, 1}, [HOST_ABI] = {-1, -2, -3, -32766, 1}};
+    return all[host.family];
+}
+
+/* Fields of MPI_Status. */
+HOST_FN int host_status_source(const void *status)
+{
+    return ((const int *)status)[host.family == HOST_MPICH ? 2 : 0];
+}
+
+HOST_FN int host_status_tag(const void *status)
+{
+    return ((const int *)status)[host.family == HOST_MPICH ? 3 : 1];
+}
+
 HOST_FN const char *host_family_name(void)
 {
     return host.family == HOST_MPICH ? "mpich" : host.family == HOST_OPENMPI ? "openmpi" : "abi";
@@ -201,6 +224,14 @@ HOST_FN void host_allgather(const void *send, int bytes, void *recv, hword comm)
 {
     HOST_CALL("MPI_Allgather", (const void *, int, hword, void *, int, hword, hword),
               (send, bytes, host.byte, recv, bytes, host.byte, comm));
+}
+
+/* MPI_Get_count in bytes, of a status of 24 bytes; only where they are the whole of it. */
+HOST_FN int host_status_bytes(const void *status)
+{
+    int n = -1;
+    HOST_CALL("MPI_Get_count", (const void *, hword, int *), (status, host.byte, &n));
+    return n;
 }
 
 /* The integer handle. MPICH before 4.2 has c2f as a macro only: there it is the handle itself. */
