@@ -9,6 +9,7 @@
  */
 #include "fuzz.h"
 #include "fuzz_collectives.h"
+#include "fuzz_compiled.h"
 #include "fuzz_life.h"
 #include "fuzz_messages.h"
 
@@ -21,7 +22,8 @@ static const struct {
 } steps[] = {
     {30, step_wrong_collective}, {20, step_right_collective}, {10, step_wrong_message},      {6, step_right_message}, {8, step_wrong_requests},
     {8, step_query},             {5, step_stream},            {4, step_stream_message},      {4, step_nccl},          {2, step_wrong_end},
-    {2, step_initialize},        {3, step_wrong_communicator},
+    {2, step_initialize},        {3, step_wrong_communicator}, {15, step_right_name},  {10, step_right_message_by_name},
+    {15, step_wrong_name},       {8, step_wrong_tokens},       {1, step_symbols},      {3, step_compiled_life},
 };
 
 /* Costly for MPI: now and then. */
@@ -96,6 +98,8 @@ int main(int argc, char **argv)
     NEED(world, "%s", reactant_mpi_last_error());
     no_access = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     join(world, false);
+    world_has_a_word = true;
+    GIVES(0, CALL(register_symbols, count_symbol, REACTANT_MPI_SYMBOLS_G2 | REACTANT_MPI_ERRORS_RETURN));
     on = &pool[0];
     check_rank = on->rank;
     seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
@@ -116,11 +120,10 @@ int main(int argc, char **argv)
             look();
     }
     look();
-    check_all_called(wanted);
-    calling = "the end";
     while (members > 1)
         leave(members - 1);
-    OK(reactant_mpi_finalize(NULL));
+    GIVES_CLASS(0, CALL(MPI_Finalize));
+    check_all_called(wanted);
     if (check_failures)
         fprintf(stderr, "rank %d: again with: fuzz %lu %llu\n", check_rank, wanted, (unsigned long long)seed);
     return check_done(check_rank);

@@ -4,7 +4,7 @@
 #ifndef FUZZ_LIFE_H
 #define FUZZ_LIFE_H
 
-#include "fuzz.h"
+#include "fuzz_compiled.h"
 
 /* What is made from a communicator with devices has them too. */
 static void join(reactant_mpi_comm *c, bool has_devices)
@@ -189,6 +189,88 @@ static void step_query(void)
     }
 }
 
+/* ---- compiled code: what is not data ---- */
+
+static unsigned symbols_mapped, symbols_of_nothing;
+
+static void count_symbol(const char *name, void *address)
+{
+    symbols_mapped++;
+    symbols_of_nothing += !address || !name[0];
+}
+
+static void count_constant(const char *name, void *value, int is_pointer)
+{
+    (void)value;
+    symbols_mapped++;
+    symbols_of_nothing += is_pointer != 1 || !name[0];
+}
+
+static void step_symbols(void)
+{
+    const unsigned flags = one_in(4) ? 1u << draw(32) | 1u << draw(8) : 1u << draw(3) | (one_in(2) ? 0 : REACTANT_MPI_ERRORS_RETURN);
+    const unsigned generation = flags & 7;
+    const bool right = generation && !(generation & (generation - 1)) && !(flags & ~0x77u) && ((flags >> 4) & ((flags >> 4) - 1)) == 0;
+    const reactant_mpi_map_fn map = generation == 4 ? (reactant_mpi_map_fn)(void (*)(void))count_constant : count_symbol;
+    symbols_mapped = symbols_of_nothing = 0;
+    GIVES(right ? 0 : REACTANT_MPI_ERR_ARGUMENT, CALL(register_symbols, map, flags));
+    CHECK(right ? symbols_mapped > 117 && !symbols_of_nothing : symbols_mapped == 0, "%u mapped by %#x", symbols_mapped, flags);
+    if (one_in(4))
+        GIVES(REACTANT_MPI_ERR_ARGUMENT, CALL(register_symbols, NULL, flags));
+    GIVES(0, CALL(register_symbols, count_symbol, REACTANT_MPI_SYMBOLS_G2 | REACTANT_MPI_ERRORS_RETURN)); /* no log, and no abort */
+}
+
+static void step_compiled_life(void)
+{
+    struct {
+        char text[256];
+        unsigned char behind[16];
+    } out;
+    int length = -1, got = -1;
+    size_t room;
+    uintptr_t c = 7;
+    memset(&out, FILL, sizeof out);
+    switch (draw(6)) {
+    case 0: {
+        const int code = one_in(2) ? (int)draw(70) : ONE_OF(((const int[]){-1, INT32_MAX, INT32_MIN, 1000}));
+        got = CALL(MPI_Error_string, code, out.text, &length);
+        CHECK(got == 0 || got == CLASS_ARG, "%d", got);
+        CHECK(memchr(out.text, 0, sizeof out.text) && length == (int)strlen(out.text) && length > 0, "%d", length);
+        CHECK(CALL(MPI_Error_string, code, one_in(2) ? NULL : out.text, NULL) == CLASS_ARG, "");
+        break;
+    }
+    case 1:
+        room = draw(sizeof out.text + 1);
+        CALL(MPI_Barrier, 0x100);
+        got = CALL(compiled_error, one_in(4) ? NULL : out.text, room);
+        CHECK(got == REACTANT_MPI_ERR_COMM, "%d", got);
+        CHECK(all_fill((unsigned char *)out.text + room, sizeof out.text - room), "wrote beyond %zu bytes", room);
+        break;
+    case 2: GIVES_CLASS(0, one_in(2) ? CALL(MPI_Init, NULL, NULL) : CALL(MPI_Init, &length, &length)); break;
+    case 3:
+        GIVES_CLASS(CLASS_COMM, CALL(MPI_Comm_split, wrong_comm_word(), 0, 0, &c));
+        CHECK(c == 0x100, "%#zx", c);
+        GIVES_CLASS(CLASS_ARG, CALL(MPI_Comm_split, word_of(on), one_in(2) ? -5 : 0, 0, c % 2 ? &c : NULL));
+        break;
+    case 4:
+        if (members == POOL)
+            break;
+        GIVES_CLASS(0, CALL(MPI_Comm_split, word_of(on), 2, -on->rank, &c));
+        GIVES_CLASS(0, CALL(MPI_Comm_rank, c, &got));
+        CHECK(got == on->size - 1 - on->rank, "%d", got);
+        GIVES_CLASS(0, CALL(MPI_Comm_size, c, &got));
+        CHECK(got == on->size, "%d", got);
+        GIVES(0, CALL(comm_free, (reactant_mpi_comm *)c));
+        BURY_COMM((void *)c);
+        break;
+    case 5:
+        GIVES_CLASS(0, CALL(MPI_Comm_size, 0x102, &got)); /* MPI_COMM_SELF */
+        CHECK(got == 1, "%d", got);
+        break;
+    }
+    CHECK(all_fill(out.behind, sizeof out.behind), "%s wrote beyond its text", calling);
+}
+
 /* NCCL's own codes, 0 to 8; never success for a call that moves data. */
 static void step_nccl(void)
 {
@@ -196,7 +278,8 @@ static void step_nccl(void)
     const size_t n = one_in(2) ? draw(10) : wrong_count(1);
     const int type = (int)draw(14) - 1, op = (int)draw(7) - 1, peer = one_in(2) ? 0 : wrong_rank();
     int value = 7, got = 8, moves = 1;
-    switch (draw(17)) {
+    void *made = &value;
+    switch (draw(18)) {
     case 0: got = CALL(ncclAllReduce, data.send, data.recv, n, type, op, c, stream); break;
     case 1: got = CALL(ncclReduce, data.send, data.recv, n, type, op, peer, c, stream); break;
     case 2: got = CALL(ncclBroadcast, data.send, data.recv, n, type, peer, c, stream); break;
@@ -214,7 +297,12 @@ static void step_nccl(void)
     case 14: got = CALL(ncclCommFinalize, c), moves = 0; break;
     case 15: got = CALL(ncclCommDestroy, c), moves = 0; break;
     case 16: got = CALL(ncclCommAbort, c), moves = 0; break;
+    case 17:
+        got = CALL(ncclCommSplit, c, (int)draw(3) - 1, peer, one_in(4) ? NULL : &made, NULL);
+        CHECK(made == NULL || made == &value, "%p", made);
+        break;
     }
+    CALL(compiled_error, NULL, 0);
     CHECK(got >= 0 && got <= 8 && !(moves && got == 0), "%s gave %d", calling, got);
 }
 
