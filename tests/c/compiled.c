@@ -225,8 +225,8 @@ static int told(void)
     begin_generation(G1, REACTANT_MPI_ERRORS_LOG);
     begin_world();
     OK(reactant_mpi_comm_dup(comm, &a));
-    for (int i = 0; i < 5; i++) {
-        CHECK(Barrier((word)(uintptr_t)(0x7000 + i)) == CLASS_COMM, ""); /* of no communicator: once until somebody asks */
+    for (int i = 0; i < 15; i++) {
+        CHECK(Barrier((word)(uintptr_t)(0x7000 + i)) == CLASS_COMM, ""); /* of no communicator: ten times */
         CHECK(Bcast(wrong_recv, -1, WORD(INT), 0, WORLD) == CLASS_COUNT, "");
         CHECK(Scan(wrong_send, wrong_recv, 1, WORD(INT), WORD(OP_NULL), (word)a) == CLASS_OP, "");
     }

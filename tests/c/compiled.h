@@ -194,7 +194,8 @@ static void check_refused(const char *file, int line, const char *call, int got,
     } while (0)
 
 /* Classes of the standard ABI (MPI-5.0, A.1.1). */
-enum { CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_COMM = 5, CLASS_RANK = 6, CLASS_REQUEST = 7, CLASS_OP = 10, CLASS_ARG = 13, CLASS_OTHER = 16 };
+enum { CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4, CLASS_COMM = 5, CLASS_RANK = 6, CLASS_REQUEST = 7, CLASS_ROOT = 8, CLASS_OP = 10,
+       CLASS_ARG = 13, CLASS_OTHER = 16 };
 
 /* ---- the world ---- */
 

@@ -52,7 +52,10 @@ static void wait_for_each(void)
     RIGHT(Wait(request(&r, 1), &s));
     requests_done(__LINE__, &r, 2);
     CHECK(y[0] == before && y[2] == before + 2 && y[3] == -1, "%d %d %d", y[0], y[2], y[3]);
-    RIGHT(Wait(request(&r, 0), WORD(STATUS_IGNORE))); /* a null request is done */
+    RIGHT(Wait(request(&r, 0), WORD(STATUS_IGNORE))); /* a null request is done, and has an empty status */
+    status_new(&s);
+    RIGHT(Wait(request(&r, 0), &s));
+    status_says(__LINE__, &s, host_numbers().any_source, host_numbers().any_tag, 0);
     RIGHT(Wait(request(&r, 1), NULL));
     requests_done(__LINE__, &r, 2);
 }

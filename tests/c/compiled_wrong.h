@@ -19,7 +19,8 @@ static const char *const wrong_names[] = {
 };
 static bool with_data(enum function f) { return f < BARRIER; }
 static bool with_op(enum function f) { return f >= ALLREDUCE && f <= REDUCE; }
-static bool with_peer(enum function f) { return f <= BCAST || f == REDUCE || f == GATHER || f == SCATTER; }
+static bool with_root(enum function f) { return f == BCAST || f == REDUCE || f == GATHER || f == SCATTER; }
+static bool with_peer(enum function f) { return f <= SENDRECV || with_root(f); }
 
 static int64_t wrong_send[64 * 8], wrong_recv[64 * 8];
 static struct requests wrong_request;
@@ -127,15 +128,15 @@ static void wrong_arguments(void)
             a.count = counts[i], refused(__LINE__, f, &a, CLASS_COUNT, REACTANT_MPI_ERR_COUNT, "");
         a = good;
         for (size_t i = 0; with_peer(f) && i < sizeof peers / sizeof *peers; i++)
-            a.peer = peers[i], refused(__LINE__, f, &a, CLASS_RANK, REACTANT_MPI_ERR_RANK, "");
+            a.peer = peers[i], refused(__LINE__, f, &a, with_root(f) ? CLASS_ROOT : CLASS_RANK, REACTANT_MPI_ERR_RANK, "");
         a = good;
-        if (f == SEND || f == ISEND || f == BCAST || f == REDUCE)
-            a.peer = h.any_source, refused(__LINE__, f, &a, CLASS_RANK, REACTANT_MPI_ERR_RANK, "");
+        if (f == SEND || f == ISEND || with_root(f))
+            a.peer = h.any_source, refused(__LINE__, f, &a, with_root(f) ? CLASS_ROOT : CLASS_RANK, REACTANT_MPI_ERR_RANK, "");
         a = good;
         if (f <= SENDRECV)
-            a.tag = -9, refused(__LINE__, f, &a, CLASS_RANK, REACTANT_MPI_ERR_RANK, "tag");
+            a.tag = -9, refused(__LINE__, f, &a, CLASS_TAG, REACTANT_MPI_ERR_RANK, "tag");
         if (f == SEND || f == ISEND)
-            a.tag = h.any_tag, refused(__LINE__, f, &a, CLASS_RANK, REACTANT_MPI_ERR_RANK, "tag");
+            a.tag = h.any_tag, refused(__LINE__, f, &a, CLASS_TAG, REACTANT_MPI_ERR_RANK, "tag");
         a = good;
         if (with_data(f))
             a.send = a.recv = NULL, refused(__LINE__, f, &a, CLASS_ARG, REACTANT_MPI_ERR_ARGUMENT, "");
@@ -305,7 +306,7 @@ static void first_failures(void)
     OK(reactant_mpi_comm_dup(comm, &b));
     reactant_mpi_compiled_error(NULL, 0);
     CHECK(Allreduce(wrong_send, wrong_recv, 1, WORD(INT), WORD(REPLACE), (word)a) == CLASS_OP, "");
-    CHECK(Bcast(wrong_recv, 1, WORD(INT), size, (word)a) == CLASS_RANK, "");
+    CHECK(Bcast(wrong_recv, 1, WORD(INT), size, (word)a) == CLASS_ROOT, "");
     CHECK(Bcast(wrong_recv, -1, WORD(INT), 0, (word)b) == CLASS_COUNT, "");
     CHECK(Barrier(WORD(COMM_NULL)) == CLASS_COMM, "");
     CHECK(reactant_mpi_comm_error(a) == REACTANT_MPI_ERR_OP && reactant_mpi_comm_error(b) == REACTANT_MPI_ERR_COUNT, "%d %d",

@@ -9,8 +9,8 @@
 
 static OF_RANK bool world_has_a_word; /* pool[0] is what 0x101 means */
 
-enum { MPI_WORLD = 0x101, MPI_REQUEST_NULL = 0x180, MPI_SUCCESS = 0, CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_COMM = 5, CLASS_RANK = 6,
-       CLASS_REQUEST = 7, CLASS_OP = 10, CLASS_ARG = 13, MOST_CLASS = 62 };
+enum { MPI_WORLD = 0x101, MPI_REQUEST_NULL = 0x180, MPI_SUCCESS = 0, CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4, CLASS_COMM = 5, CLASS_RANK = 6,
+       CLASS_REQUEST = 7, CLASS_ROOT = 8, CLASS_OP = 10, CLASS_ARG = 13, MOST_CLASS = 62 };
 
 /* A class against the one that the drawn fault must give. What has failed is kept until it is asked for. */
 static void judge_class(const char *file, int line, int got, int want)
@@ -265,11 +265,11 @@ static void step_wrong_name(void)
             break;
         case 4:
             if (name_has_peer(f))
-                a.peer = a.from = ONE_OF(bad_peers), want = CLASS_RANK;
+                a.peer = a.from = ONE_OF(bad_peers), want = name_is_message(f) ? CLASS_RANK : CLASS_ROOT;
             break;
         case 5:
             if (name_is_message(f))
-                a.tag = -9 - (int)draw(50), want = CLASS_RANK;
+                a.tag = -9 - (int)draw(50), want = CLASS_TAG;
             break;
         case 6:
             if (f == N_ALLGATHER || f == N_ALLTOALL)

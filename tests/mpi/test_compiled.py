@@ -45,7 +45,8 @@ def test_told_once_a_communicator():
     result = checked("mpich", 2, [program("compiled"), "log"])
     for rank in (0, 1):
         lines = [line for line in result.stderr.splitlines() if f"reactant_mpi[{rank}]: error: in compiled code" in line]
-        assert [line.split("code, ")[1].split(":")[0] for line in lines] == ["MPI_Barrier", "MPI_Bcast", "MPI_Scan"], told(result)
+        functions = [line.split("code, ")[1].split(":")[0] for line in lines]
+        assert functions == ["MPI_Barrier", "MPI_Bcast", "MPI_Scan"] + 9 * ["MPI_Barrier"], told(result)
 
 
 # flag, environment, whether it is told
