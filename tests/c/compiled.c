@@ -7,11 +7,13 @@
  *   ended            the host finalizes MPI under the communicators
  *   numbers          more communicators than there are small numbers below MPI's words
  *   log              failures that standard error must show, one line for each communicator (G1, REACTANT_MPI_ERRORS_LOG)
- *   fail POLICY      one failure on the last rank; POLICY is return, log, abort, or environment for what REACTANT_MPI_COMPILED_ERRORS says
+ *   fail POLICY      one failure on the last rank; POLICY is return, log, abort, or environment: what REACTANT_MPI_COMPILED_ERRORS
+ *                    says
  *   early POLICY     the same before MPI is initialised
  */
 #include "compiled.h"
 #include "compiled_data.h"
+#include "compiled_kept.h"
 #include "compiled_messages.h"
 #include "compiled_names.h"
 #include "compiled_wrong.h"
@@ -97,10 +99,14 @@ static int all(void)
     RIGHT(Init()); /* again is nothing */
     for (enum generation g = G1; g <= G3; g++) {
         begin_generation(g, REACTANT_MPI_ERRORS_RETURN);
-        CHECK(g != G3 || (uintptr_t)look_up("MPI_STATUS_SIZE") == (host.family == HOST_MPICH ? 20 : host.family == HOST_OPENMPI ? 24 : 32), "%p",
-              look_up("MPI_STATUS_SIZE"));
+        CHECK(g != G3 || (uintptr_t)look_up("MPI_STATUS_SIZE") == (host.family == HOST_MPICH     ? 20
+                                                                   : host.family == HOST_OPENMPI ? 24
+                                                                                                 : 32),
+              "%p", look_up("MPI_STATUS_SIZE"));
         test_messages();
         test_wrong();
+        error_strings();
+        first_failures();
         test_fork();
     }
     begin_generation(G1, REACTANT_MPI_ERRORS_RETURN);
@@ -153,7 +159,9 @@ static void *receive(void *into_word)
 
 static int level(const char *name)
 {
-    const enum host_level want = !strcmp(name, "single") ? HOST_SINGLE : !strcmp(name, "funneled") ? HOST_FUNNELED : HOST_SERIALIZED;
+    const enum host_level want = !strcmp(name, "single")     ? HOST_SINGLE
+                                 : !strcmp(name, "funneled") ? HOST_FUNNELED
+                                                             : HOST_SERIALIZED;
     const enum host_level given = host_init(want);
     bool allowed = given >= HOST_SERIALIZED; /* an MPI may give more than was asked for */
     pthread_t thread;

@@ -1,6 +1,6 @@
 /*
- * MPI as compiled code sees it, for the parts of compiled.c: functions and constants by name only, as register_symbols mapped them, called
- * with the types that Enzyme-JAX's lowering emits. A word of MPI is a pointer there, an int 32 bits.
+ * MPI as compiled code sees it, for the parts of compiled.c: functions and constants by name only, as register_symbols mapped
+ * them, called with the types that Enzyme-JAX's lowering emits. A word of MPI is a pointer there, an int 32 bits.
  */
 #ifndef COMPILED_H
 #define COMPILED_H
@@ -111,7 +111,10 @@ USED int Irecv(void *buf, int32_t count, word type, int32_t source, int32_t tag,
     return CODE(Irecv, (void *, int32_t, word, int32_t, int32_t, word, void *))(buf, count, type, source, tag, comm, request);
 }
 USED int Wait(void *request, void *status) { return CODE(Wait, (void *, void *))(request, status); }
-USED int Waitall(int32_t n, void *requests, void *statuses) { return CODE(Waitall, (int32_t, void *, void *))(n, requests, statuses); }
+USED int Waitall(int32_t n, void *requests, void *statuses)
+{
+    return CODE(Waitall, (int32_t, void *, void *))(n, requests, statuses);
+}
 USED int Request_free(void *request) { return CODE(Request_free, (void *))(request); }
 USED int Bcast(void *buf, int32_t count, word type, int32_t root, word comm)
 {
@@ -151,30 +154,34 @@ USED int Scatter(const void *send, int32_t n, word type, void *recv, int32_t m, 
 {
     return CODE(Scatter, ROOTED_BLOCKS)(send, n, type, recv, m, recv_type, root, comm);
 }
-USED int Sendrecv(const void *send, int32_t n, word type, int32_t dest, int32_t tag, void *recv, int32_t m, word recv_type, int32_t source,
-                  int32_t recv_tag, word comm, void *status)
+USED int Sendrecv(const void *send, int32_t n, word type, int32_t dest, int32_t tag, void *recv, int32_t m, word recv_type,
+                  int32_t source, int32_t recv_tag, word comm, void *status)
 {
     return CODE(Sendrecv, (const void *, int32_t, word, int32_t, int32_t, void *, int32_t, word, int32_t, int32_t, word, void *))(
         send, n, type, dest, tag, recv, m, recv_type, source, recv_tag, comm, status);
 }
-USED int Error_string(int32_t code, char *text, int32_t *length) { return CODE(Error_string, (int32_t, void *, void *))(code, text, length); }
+USED int Error_string(int32_t code, char *text, int32_t *length)
+{
+    return CODE(Error_string, (int32_t, void *, void *))(code, text, length);
+}
 
 /* ---- results ---- */
 
 /* Right, and nothing is told. */
-#define RIGHT(call)                                                                                                                 \
-    do {                                                                                                                            \
-        int right_rc = (call);                                                                                                      \
-        char right_text[2048];                                                                                                      \
-        check_count++;                                                                                                              \
-        if (right_rc != 0)                                                                                                          \
-            check_fail(__FILE__, __LINE__, #call " == 0", " got class %d: %s", right_rc, reactant_mpi_last_error());                \
-        else if (reactant_mpi_compiled_error(right_text, sizeof right_text))                                                        \
-            check_fail(__FILE__, __LINE__, #call " tells nothing", " got: %s", right_text);                                         \
+#define RIGHT(call)                                                                                                                \
+    do {                                                                                                                           \
+        int right_rc = (call);                                                                                                     \
+        char right_text[2048];                                                                                                     \
+        check_count++;                                                                                                             \
+        if (right_rc != 0)                                                                                                         \
+            check_fail(__FILE__, __LINE__, #call " == 0", " got class %d: %s", right_rc, reactant_mpi_last_error());               \
+        else if (reactant_mpi_compiled_error(right_text, sizeof right_text))                                                       \
+            check_fail(__FILE__, __LINE__, #call " tells nothing", " got: %s", right_text);                                        \
     } while (0)
 
-/* An error class of the standard ABI; kept with its code and a text in which function and word stand, until it is asked for, once. */
-static void check_refused(const char *file, int line, const char *call, int got, int want, int code, const char *function, const char *has)
+/* An error class of the standard ABI; kept with its code and a text in which function and word stand, until it is asked for. */
+static void check_refused(const char *file, int line, const char *call, int got, int want, int code, const char *function,
+                          const char *has)
 {
     char text[4096] = "?", again[8] = "?";
     const int kept = reactant_mpi_compiled_error(text, sizeof text);
@@ -182,19 +189,21 @@ static void check_refused(const char *file, int line, const char *call, int got,
     if (got != want)
         check_fail(file, line, call, " class %d wanted, got %d; kept %d: %s", want, got, kept, text);
     else if (kept != code || !strstr(text, function) || !strstr(text, has) || strncmp(text, "in compiled code, ", 18) != 0)
-        check_fail(file, line, call, " code %d kept, and a text with '%s' and '%s' wanted, got %d: %s", code, function, has, kept, text);
+        check_fail(file, line, call, " code %d kept, and a text with '%s' and '%s' wanted, got %d: %s", code, function, has, kept,
+                   text);
     else if (reactant_mpi_compiled_error(again, sizeof again) != 0 || again[0])
         check_fail(file, line, call, " told twice");
 }
-#define REFUSED(want, code, function, has, call)                                                                                    \
-    do {                                                                                                                            \
-        reactant_mpi_compiled_error(NULL, 0);                                                                                       \
-        int refused_rc = (call);                                                                                                    \
-        check_refused(__FILE__, __LINE__, #call, refused_rc, (want), (code), "MPI_" #function, (has));                              \
+#define REFUSED(want, code, function, has, call)                                                                                   \
+    do {                                                                                                                           \
+        reactant_mpi_compiled_error(NULL, 0);                                                                                      \
+        int refused_rc = (call);                                                                                                   \
+        check_refused(__FILE__, __LINE__, #call, refused_rc, (want), (code), "MPI_" #function, (has));                             \
     } while (0)
 
 /* Classes of the standard ABI (MPI-5.0, A.1.1). */
-enum { CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4, CLASS_COMM = 5, CLASS_RANK = 6, CLASS_REQUEST = 7, CLASS_ROOT = 8, CLASS_OP = 10,
+enum { CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4, CLASS_COMM = 5, CLASS_RANK = 6, CLASS_REQUEST = 7, CLASS_ROOT = 8,
+       CLASS_OP = 10,
        CLASS_ARG = 13, CLASS_OTHER = 16 };
 
 /* ---- the world ---- */
@@ -242,8 +251,8 @@ USED void world_works(int line)
 {
     int64_t x = 10 + rank, sum = -1;
     const int rc = Allreduce(&x, &sum, 1, WORD(INT64_T), WORD(SUM), WORLD);
-    CHECK(rc == 0 && sum == 10 * (int64_t)size + (int64_t)size * (size - 1) / 2, "line %d: %d, sum %lld: %s", line, rc, (long long)sum,
-          reactant_mpi_last_error());
+    CHECK(rc == 0 && sum == 10 * (int64_t)size + (int64_t)size * (size - 1) / 2, "line %d: %d, sum %lld: %s", line, rc,
+          (long long)sum, reactant_mpi_last_error());
 }
 
 #endif

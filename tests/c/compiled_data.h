@@ -1,6 +1,6 @@
 /*
- * Of compiled.c: every function that moves data, for every type by every name that it has, and every legal operation; out of place and in
- * place as the host's MPI says it; roots other than 0. Expected values are made of what each rank sends (types.h).
+ * Of compiled.c: every function that moves data, for every type by every name that it has, and every legal operation; out of place
+ * and in place as the host's MPI says it; roots other than 0. Expected values are made of what each rank sends (types.h).
  */
 #ifndef COMPILED_DATA_H
 #define COMPILED_DATA_H
@@ -11,12 +11,16 @@
 static const struct {
     const char *name, *type;
 } type_names[] = {
-    {"MPI_INT8_T", "int8"}, {"MPI_UINT8_T", "uint8"}, {"MPI_INT16_T", "int16"}, {"MPI_UINT16_T", "uint16"}, {"MPI_INT32_T", "int32"},
-    {"MPI_UINT32_T", "uint32"}, {"MPI_INT64_T", "int64"}, {"MPI_UINT64_T", "uint64"}, {"MPI_FLOAT", "float32"}, {"MPI_DOUBLE", "float64"},
+    {"MPI_INT8_T", "int8"}, {"MPI_UINT8_T", "uint8"}, {"MPI_INT16_T", "int16"}, {"MPI_UINT16_T", "uint16"},
+    {"MPI_INT32_T", "int32"},
+    {"MPI_UINT32_T", "uint32"}, {"MPI_INT64_T", "int64"}, {"MPI_UINT64_T", "uint64"}, {"MPI_FLOAT", "float32"},
+    {"MPI_DOUBLE", "float64"},
     {"MPI_C_FLOAT_COMPLEX", "complex64"}, {"MPI_C_DOUBLE_COMPLEX", "complex128"}, {"MPI_C_BOOL", "bool"}, {"MPI_BYTE", "byte"},
-    {"MPI_SHORT", "int16"}, {"MPI_UNSIGNED_SHORT", "uint16"}, {"MPI_INT", "int32"}, {"MPI_UNSIGNED", "uint32"}, {"MPI_LONG", "int64"},
+    {"MPI_SHORT", "int16"}, {"MPI_UNSIGNED_SHORT", "uint16"}, {"MPI_INT", "int32"}, {"MPI_UNSIGNED", "uint32"},
+    {"MPI_LONG", "int64"},
     {"MPI_UNSIGNED_LONG", "uint64"}, {"MPI_LONG_LONG_INT", "int64"}, {"MPI_UNSIGNED_LONG_LONG", "uint64"}, {"MPI_CHAR", "int8"},
-    {"MPI_SIGNED_CHAR", "int8"}, {"MPI_UNSIGNED_CHAR", "uint8"}, {"MPI_WCHAR", "int32"}, {"MPI_AINT", "int64"}, {"MPI_OFFSET", "int64"},
+    {"MPI_SIGNED_CHAR", "int8"}, {"MPI_UNSIGNED_CHAR", "uint8"}, {"MPI_WCHAR", "int32"}, {"MPI_AINT", "int64"},
+    {"MPI_OFFSET", "int64"},
     {"MPI_COUNT", "int64"},
 };
 _Static_assert(sizeof(long) == 8 && sizeof(short) == 2 && (wchar_t)-1 < 0 && sizeof(wchar_t) == 4 && (char)-1 < 0, "LP64");
@@ -72,8 +76,8 @@ static void expect(int line, const unsigned char *p, size_t i, struct element wa
 {
     check_count++;
     if (!same(now.t, p, i, want))
-        check_fail(__FILE__, line, "the right values", " %s of %s%s%s at %d ranks, element %zu", now.what, now.type, now.op ? ", " : "",
-                   now.op ? now.op : "", size, i);
+        check_fail(__FILE__, line, "the right values", " %s of %s%s%s at %d ranks, element %zu", now.what, now.type,
+                   now.op ? ", " : "", now.op ? now.op : "", size, i);
 }
 
 static void expect_moved(int line, const unsigned char *p, int who, size_t first, size_t n)
@@ -99,7 +103,8 @@ static void end_call(int line, size_t n)
     const size_t end = EDGE + n * now.t->size;
     for (size_t i = 0; i < sizeof receiving; i++)
         if ((i < EDGE || i >= end) && receiving[i] != FILLED) {
-            check_fail(__FILE__, line, "nothing written elsewhere", " %s of %s: at byte %zd", now.what, now.type, (ssize_t)i - EDGE);
+            check_fail(__FILE__, line, "nothing written elsewhere", " %s of %s: at byte %zd", now.what, now.type,
+                       (ssize_t)i - EDGE);
             return;
         }
 }

@@ -23,8 +23,8 @@ static void status_says(int line, const struct status *s, int source, int tag, i
     unsigned char as_host[32];
     memcpy(as_host, whole, sizeof whole);
     memcpy(as_host, s->bytes, sizeof s->bytes);
-    CHECK(host_status_source(as_host) == source && host_status_tag(as_host) == tag, "line %d: from %d, tag %d; %d and %d wanted", line,
-          host_status_source(as_host), host_status_tag(as_host), source, tag);
+    CHECK(host_status_source(as_host) == source && host_status_tag(as_host) == tag, "line %d: from %d, tag %d; %d and %d wanted",
+          line, host_status_source(as_host), host_status_tag(as_host), source, tag);
     if (bytes >= 0 && host.family != HOST_ABI) /* whose count stands beyond the 24 bytes */
         CHECK(host_status_bytes(as_host) == bytes, "line %d: %d bytes, %d wanted", line, host_status_bytes(as_host), bytes);
     for (size_t i = 0; i < sizeof s->behind; i++)
@@ -205,9 +205,10 @@ static void peers_and_tags(void)
     /* a shift whose ends have no neighbour, and more room than comes */
     int32_t line[4] = {-1, -1, -1, -1};
     const int32_t mine[2] = {rank, -rank};
-    RIGHT(Sendrecv(mine, 2, WORD(INT), rank + 1 < size ? rank + 1 : h.proc_null, 2, line, 4, WORD(INT), rank ? rank - 1 : h.proc_null, 2, WORLD,
-                   WORD(STATUS_IGNORE)));
-    CHECK(line[0] == (rank ? rank - 1 : -1) && line[1] == (rank ? 1 - rank : -1) && line[2] == -1, "%d %d %d", line[0], line[1], line[2]);
+    RIGHT(Sendrecv(mine, 2, WORD(INT), rank + 1 < size ? rank + 1 : h.proc_null, 2, line, 4, WORD(INT),
+                   rank ? rank - 1 : h.proc_null, 2, WORLD, WORD(STATUS_IGNORE)));
+    CHECK(line[0] == (rank ? rank - 1 : -1) && line[1] == (rank ? 1 - rank : -1) && line[2] == -1, "%d %d %d", line[0], line[1],
+          line[2]);
 }
 
 /* ---- words of communicators ---- */
@@ -218,8 +219,8 @@ static void check_word(int line, word w, int want_rank, int want_size)
     int64_t x = 1, sum = 0;
     RIGHT(Comm_rank(w, r));
     RIGHT(Comm_size(w, n));
-    CHECK(r[0] == want_rank && n[0] == want_size && r[1] == CANARY && n[1] == CANARY, "line %d: rank %d of %d; %d of %d wanted", line, r[0], n[0],
-          want_rank, want_size);
+    CHECK(r[0] == want_rank && n[0] == want_size && r[1] == CANARY && n[1] == CANARY, "line %d: rank %d of %d; %d of %d wanted",
+          line, r[0], n[0], want_rank, want_size);
     RIGHT(Allreduce(&x, &sum, 1, WORD(INT64_T), WORD(SUM), w));
     CHECK(sum == want_size, "line %d: %lld", line, (long long)sum);
     RIGHT(Barrier(w));

@@ -1,6 +1,6 @@
 /*
- * MPI by name, of fuzz.c: right calls of compiled code in both widths, whose results are computed here, and wrong ones, that every rank must
- * refuse with the class of the fault, and keep.
+ * MPI by name, of fuzz.c: right calls of compiled code in both widths, whose results are computed here, and wrong ones, that every
+ * rank must refuse with the class of the fault, and keep.
  */
 #ifndef FUZZ_COMPILED_H
 #define FUZZ_COMPILED_H
@@ -9,7 +9,8 @@
 
 static OF_RANK bool world_has_a_word; /* pool[0] is what 0x101 means */
 
-enum { MPI_WORLD = 0x101, MPI_REQUEST_NULL = 0x180, MPI_SUCCESS = 0, CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4, CLASS_COMM = 5, CLASS_RANK = 6,
+enum { MPI_WORLD = 0x101, MPI_REQUEST_NULL = 0x180, MPI_SUCCESS = 0, CLASS_COUNT = 2, CLASS_TYPE = 3, CLASS_TAG = 4,
+       CLASS_COMM = 5, CLASS_RANK = 6,
        CLASS_REQUEST = 7, CLASS_ROOT = 8, CLASS_OP = 10, CLASS_ARG = 13, MOST_CLASS = 62 };
 
 /* A class against the one that the drawn fault must give. What has failed is kept until it is asked for. */
@@ -41,7 +42,8 @@ struct named {
     int peer, from, tag;
 };
 
-enum name { N_ALLREDUCE, N_SCAN, N_REDUCE_SCATTER_BLOCK, N_REDUCE, N_BCAST, N_ALLGATHER, N_ALLTOALL, N_GATHER, N_SCATTER, N_SENDRECV, N_SEND,
+enum name { N_ALLREDUCE, N_SCAN, N_REDUCE_SCATTER_BLOCK, N_REDUCE, N_BCAST, N_ALLGATHER, N_ALLTOALL, N_GATHER, N_SCATTER,
+            N_SENDRECV, N_SEND,
             N_RECV, N_ISEND, N_IRECV, N_ISEND4, N_IRECV4, N_BARRIER, N_COMM_RANK, N_COMM_SIZE, N_NAMES };
 
 static int by_name(enum name f, const struct named *a, int *number, void *place)
@@ -57,7 +59,8 @@ static int by_name(enum name f, const struct named *a, int *number, void *place)
     case N_GATHER: return CALL(MPI_Gather, a->send, a->count, a->type, a->recv, a->count, a->type, a->peer, a->comm);
     case N_SCATTER: return CALL(MPI_Scatter, a->send, a->count, a->type, a->recv, a->count, a->type, a->peer, a->comm);
     case N_SENDRECV:
-        return CALL(MPI_Sendrecv, a->send, a->count, a->type, a->peer, a->tag, a->recv, a->other_count, a->type, a->from, a->tag, a->comm, place);
+        return CALL(MPI_Sendrecv, a->send, a->count, a->type, a->peer, a->tag, a->recv, a->other_count, a->type, a->from, a->tag,
+                    a->comm, place);
     case N_SEND: return CALL(MPI_Send, a->send, a->count, a->type, a->peer, a->tag, a->comm);
     case N_RECV: return CALL(MPI_Recv, a->recv, a->count, a->type, a->from, a->tag, a->comm, place);
     case N_ISEND: return CALL(MPI_Isend, a->send, a->count, a->type, a->peer, a->tag, a->comm, place);
@@ -87,7 +90,8 @@ static uintptr_t word_of(const struct member *m)
 static void draw_named(struct named *a, const struct type **t)
 {
     *t = &types[draw(N_TYPES)];
-    *a = (struct named){.send = data.send, .recv = data.recv, .count = (int)draw(20), .type = (uintptr_t)(*t)->value, .comm = word_of(on)};
+    *a = (struct named){
+        .send = data.send, .recv = data.recv, .count = (int)draw(20), .type = (uintptr_t)(*t)->value, .comm = word_of(on)};
     a->other_count = a->count;
     a->peer = (on->rank + 1) % on->size;
     a->from = (on->rank + on->size - 1) % on->size;
@@ -161,7 +165,8 @@ static void tokens_done(const struct tokens *r, int n, int width)
 {
     for (int i = 0; i < n * width / 4; i++)
         CHECK(r->at[i] == (width == 8 && i % 2 ? 0 : MPI_REQUEST_NULL), "%s leaves %#x (call %lu)", calling, r->at[i], calls);
-    CHECK(all_fill((const unsigned char *)r + n * width, sizeof *r - (size_t)(n * width)), "%s wrote beyond a request (call %lu)", calling, calls);
+    CHECK(all_fill((const unsigned char *)r + n * width, sizeof *r - (size_t)(n * width)), "%s wrote beyond a request (call %lu)",
+          calling, calls);
 }
 
 static void wait_for_tokens(struct tokens *r, int n, int width, void *status)
@@ -208,7 +213,8 @@ static void step_right_message_by_name(void)
         if (way == 1)
             memset((char *)&r + width, FILL, (size_t)width);
         if (way == 1 && one_in(2)) { /* it has been received, or will be */
-            GIVES_CLASS(0, width == 8 ? CALL(MPI_Request_free, (uintptr_t *)(void *)&r) : CALL(MPI_Request_free4, (int32_t *)(void *)&r));
+            GIVES_CLASS(0, width == 8 ? CALL(MPI_Request_free, (uintptr_t *)(void *)&r)
+                                      : CALL(MPI_Request_free4, (int32_t *)(void *)&r));
             GIVES_CLASS(0, by_name(N_BARRIER, &a, NULL, NULL));
         } else {
             wait_for_tokens(&r, way == 1 ? 1 : 2, width, where);
@@ -231,7 +237,8 @@ static uintptr_t wrong_comm_word(void)
 static void step_wrong_name(void)
 {
     static const uintptr_t bad_ops[] = {0, 0x20, 0x38, 0x39, 0x3c, 0x3d, 0x58000003, 0x100000021, (uintptr_t)-1, 0x210};
-    static const uintptr_t bad_types[] = {0, 0x200, 0x220, 0x228, 0x22b, 0x2ff, 0x300, 0x100000210, 0x4c00040a, (uintptr_t)-1, 0x21};
+    static const uintptr_t bad_types[] = {0, 0x200, 0x220, 0x228, 0x22b, 0x2ff, 0x300, 0x100000210, 0x4c00040a, (uintptr_t)-1,
+                                          0x21};
     const enum name f = (enum name)draw(N_NAMES);
     const int bad_peers[] = {on->size, on->size + 1, INT32_MAX, INT32_MIN, -9};
     const bool many = one_in(3);
@@ -282,7 +289,8 @@ static void step_wrong_name(void)
     got = GIVES_CLASS(many ? ANY_FAILURE : want, by_name(f, &a, &number, where));
     CHECK(got == 0 || number == (f == N_COMM_RANK || f == N_COMM_SIZE ? -1 : 7), "%s leaves %d", calling, number);
     if (f >= N_ISEND && f <= N_IRECV4)
-        CHECK((uint32_t)place[0] == MPI_REQUEST_NULL && place[1] == ~(uintptr_t)0, "%s leaves %#zx (call %lu)", calling, place[0], calls);
+        CHECK((uint32_t)place[0] == MPI_REQUEST_NULL && place[1] == ~(uintptr_t)0, "%s leaves %#zx (call %lu)", calling, place[0],
+              calls);
     check_whole();
 }
 
@@ -309,9 +317,12 @@ static void step_wrong_tokens(void)
     case 2: GIVES_CLASS(CLASS_REQUEST, width == 8 ? CALL(MPI_Request_free, wide) : CALL(MPI_Request_free4, narrow)); break;
     case 3: GIVES_CLASS(CLASS_ARG, width == 8 ? CALL(MPI_Wait, NULL, NULL) : CALL(MPI_Wait4, NULL, NULL)); break;
     case 4: GIVES_CLASS(CLASS_ARG, width == 8 ? CALL(MPI_Waitall, n, NULL, NULL) : CALL(MPI_Waitall4, -n, narrow, NULL)); break;
-    case 5: GIVES_CLASS(0, width == 8 ? CALL(MPI_Waitall, 0, one_in(2) ? NULL : wide, NULL) : CALL(MPI_Waitall4, 0, NULL, NULL)); break;
+    case 5:
+        GIVES_CLASS(0, width == 8 ? CALL(MPI_Waitall, 0, one_in(2) ? NULL : wide, NULL) : CALL(MPI_Waitall4, 0, NULL, NULL));
+        break;
     }
-    CHECK(memcmp((char *)&r + n * width, (char *)&before + n * width, sizeof r - (size_t)(n * width)) == 0, "%s wrote beyond a request", calling);
+    CHECK(memcmp((char *)&r + n * width, (char *)&before + n * width, sizeof r - (size_t)(n * width)) == 0,
+          "%s wrote beyond a request", calling);
 }
 
 #endif
