@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     NEED(world, "%s", reactant_mpi_last_error());
     no_access = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     join(world, false);
-    world_has_a_word = true;
+    in_own_process = true;
     GIVES(0, CALL(register_symbols, count_symbol, REACTANT_MPI_SYMBOLS_G2 | REACTANT_MPI_ERRORS_RETURN));
     on = &pool[0];
     check_rank = on->rank;

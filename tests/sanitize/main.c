@@ -5,7 +5,7 @@
 #define OF_RANK __thread
 #include "tests/c/fuzz.h"
 #include "tests/c/fuzz_collectives.h"
-#include "tests/c/fuzz_messages.h"
+#include "tests/c/fuzz_compiled.h"
 #include "team.h"
 
 #include "device.h"
@@ -26,7 +26,8 @@ struct play {
 static void one_rank(struct play *p, int rank, uint64_t game)
 {
     static void (*const steps[])(void) = {step_right_collective, step_right_collective, step_wrong_collective, step_right_message,
-                                          step_wrong_message,    step_wrong_requests,   step_stream,           step_stream_message};
+                                          step_wrong_message,    step_wrong_requests,   step_stream,           step_stream_message,
+                                          step_right_name,       step_wrong_name,       step_wrong_tokens,     step_right_message_by_name};
     pool[0] = (struct member){p->handles[rank], rank, p->size, false};
     members = 1;
     on = &pool[0];
@@ -88,9 +89,15 @@ static void test_serialized(void)
     fake_set_level(FAKE_MULTIPLE);
 }
 
+static void no_map(const char *name, void *address)
+{
+    CHECK(name[0] && address, "%s", name);
+}
+
 int main(void)
 {
     struct fake_counts left;
+    reactant_mpi_register_symbols(no_map, REACTANT_MPI_SYMBOLS_G1 | REACTANT_MPI_ERRORS_RETURN);
     no_access = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check_rank = 0;
     test_calls();
