@@ -171,7 +171,7 @@ def main():
     # Another communicator later: the address of the first must not be left in the code.
     part = comm.split(0, -comm.rank)
     compiled = [
-        (which, every_type_and_operation(which, word, stream.value, trace))
+        every_type_and_operation(which, word, stream.value, trace)
         for which in (comm, part)
         for word in (which.handle, which.nccl_comm, which.id)
     ]
@@ -179,7 +179,7 @@ def main():
     refused_by_the_pass(comm)
     part.finalize()
     comm.finalize()
-    for _, code in (compiled[0], compiled[2]):
+    for code in compiled:
         before = code.get(1)
         code.run(stream.value)
         fails(ERR_COMM, "ncclAllReduce", reactant_mpi.check_compiled)
