@@ -104,7 +104,7 @@ $(DEV): tests/requirements-dev.txt $(RUN)
 	$(PIP) -r $<
 	@touch $@
 
-.venv/mpi/%/.done: tests/requirements-%.txt $(RUN)
+.venv/mpi/%/.done: tests/requirements-%.txt | $(RUN)
 	@rm -rf $(@D)
 	$(PIP) --ignore-installed --prefix $(CURDIR)/$(@D) -r $<
 	@touch $@

@@ -2,8 +2,8 @@
 
     run.py [PREFIX]        only the figures whose name begins with PREFIX (also ONLY=PREFIX)
 
-A figure with a target is a difference or ratio of two things measured in turn in one run (see overhead.c, python_calls.py and julia_calls.jl);
-times that stand alone have no target. The exit code is 0 whatever the figures are: a machine may be busy.
+A figure with a target is a difference or ratio of two things measured in turn in one run (see overhead.c, python_calls.py and
+julia_calls.jl); times that stand alone have no target. The exit code is 0 whatever the figures are: a machine may be busy.
 """
 
 import functools
