@@ -2,7 +2,7 @@
  * Every device call of a GPU communicator: all types, all legal operations, all forms in place, several counts, every root, against
  * values computed here from integers; communicators from communicators; NCCL's functions under our names; what is refused.
  *
- *   gpu_collectives [data | comms | calls]...      default: all three, each in its header: gpu_data.h, gpu_comms.h, gpu_calls.h
+ *   gpu_collectives [data | comms | calls | names]...      default: all four, each in its header: gpu_data.h, gpu_comms.h ...
  *
  * Values are exact in every type, the 8-bit ones included, whatever the order of the additions. 64 guard bytes stand on both sides of
  * every buffer, and what is only sent must come out unchanged.
@@ -10,6 +10,7 @@
 #include "gpu_calls.h"
 #include "gpu_comms.h"
 #include "gpu_data.h"
+#include "gpu_names.h"
 
 int main(int argc, char **argv)
 {
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
             test_calls();
         if (all || !strcmp(argv[i], "comms"))
             test_comms();
+        if (all || !strcmp(argv[i], "names"))
+            test_names();
         if (all || !strcmp(argv[i], "data")) {
             test_refused_pairs();
             test_data();
