@@ -174,6 +174,7 @@ static void test_nccl_failures(void)
 static void test_names(void)
 {
     OK(reactant_mpi_register_symbols(map_nccl, REACTANT_MPI_SYMBOLS_G2 | REACTANT_MPI_ERRORS_RETURN));
+    reactant_mpi_compiled_error(NULL, 0); /* what was refused before */
     test_nccl_split();
     test_nccl_failures();
 }
