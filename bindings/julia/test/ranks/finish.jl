@@ -29,10 +29,11 @@ end
 # MPI belongs to MPI.jl: our communicators end before it does, whoever begins the end.
 function beside_mpi_jl(explicitly)
     Core.eval(Main, :(include(joinpath(@__DIR__, "mpi_double.jl"))))
-    Base.invokelatest(beside, Main.MPI, explicitly)
+    Base.invokelatest(beside, explicitly)
 end
 
-function beside(MPI, explicitly)
+function beside(explicitly)
+    MPI = Main.MPI
     MPI.Init()
     copied = MPI.Comm_dup(MPI.COMM_WORLD) # its handle is negative under MPICH
     comm, other = R.initialize(MPI.COMM_WORLD), R.initialize(copied)
