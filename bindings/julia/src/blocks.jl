@@ -56,14 +56,16 @@ function blocks(comm, counts, displs, total, what)
     end
     for (rank, (n, start)) in enumerate(zip(sizes, starts))
         start <= total && n <= total - start || refuse(
-            API.ERR_COUNT, "block ", rank - 1, " of ", what, ", ", n, " elements at ", start, ", does not fit: ", what, " has ", total,
+            API.ERR_COUNT, "block ", rank - 1, " of ", what, ", ", n, " elements at ", start, ", does not fit: ", what, " has ",
+            total,
         )
     end
     return sizes, starts
 end
 
 function per_rank(comm, values, what)
-    values isa Union{AbstractVector{<:Integer},Tuple{Vararg{Integer}}} && length(values) == comm.size && all(>=(0), values) || refuse(
+    is_list = values isa Union{AbstractVector{<:Integer},Tuple{Vararg{Integer}}}
+    is_list && length(values) == comm.size && all(>=(0), values) || refuse(
         API.ERR_COUNT, what, " must be ", comm.size, " numbers that are not negative, one for each rank, not ",
         values === nothing ? "nothing" : values,
     )
@@ -71,6 +73,7 @@ function per_rank(comm, values, what)
 end
 
 function total_of(sizes)
-    sum(BigInt.(sizes)) <= typemax(Int) || refuse(API.ERR_COUNT, "the counts add up to more than memory can hold: ", Int128.(sizes))
-    return Int(sum(sizes))
+    total = sum(BigInt.(sizes))
+    total <= typemax(Int) || refuse(API.ERR_COUNT, "the counts add up to more than memory can hold: ", total)
+    return Int(total)
 end

@@ -21,8 +21,8 @@ end
 
 @inline host_address(p::Ptr, x, what) = convert(Ptr{Cvoid}, p)
 host_address(p, x, what) = refuse(
-    API.ERR_ARGUMENT, what, " is a ", typeof(x), ", whose memory is not the host's: ReactantMPI.API has functions for device memory, ",
-    "whose names end in _stream",
+    API.ERR_ARGUMENT, what, " is a ", typeof(x), ", whose memory is not the host's: ",
+    "ReactantMPI.API has functions for device memory, whose names end in _stream",
 )
 
 # One element after the other, as in an Array. Dimensions of one element have no distance that counts.
@@ -37,8 +37,8 @@ host_address(p, x, what) = refuse(
 end
 
 @noinline not_contiguous(x, what) = refuse(
-    API.ERR_ARGUMENT, what, " is not contiguous: a ", join(Base.size(x), "×"), " ", nameof(typeof(x)), " with strides ", strides(x),
-    ". Give a copy, or a view of whole columns",
+    API.ERR_ARGUMENT, what, " is not contiguous: a ", join(Base.size(x), "×"), " ", nameof(typeof(x)), " with strides ",
+    strides(x), ". Give a copy, or a view of whole columns",
 )
 @noinline no_buffer(x, what) = refuse(
     API.ERR_ARGUMENT, what, " must be an Array, a contiguous view or reshaped or reinterpreted Array, or a Ref, not ",

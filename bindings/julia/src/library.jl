@@ -29,7 +29,8 @@ function load()
             end
             push!(tried, "$path: $problem")
         end
-        error("$SONAME cannot be loaded. Tried:\n  ", join(tried, "\n  "), "\nSet $VARIABLE to its path, or run `make build` in the checkout.")
+        error("$SONAME cannot be loaded. Tried:\n  ", join(tried, "\n  "),
+            "\nSet $VARIABLE to its path, or run `make build` in the checkout.")
     end
 end
 

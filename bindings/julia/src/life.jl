@@ -163,11 +163,12 @@ end
 """
     split(comm, color, key = 0) -> Comm or nothing
 
-One new communicator per colour, ranks ordered by key, then by rank. `color = nothing` or a negative one takes part and gets nothing.
-Collective over `comm`, blocking.
+One new communicator per colour, ranks ordered by key, then by rank. `color = nothing` or a negative one takes part and gets
+nothing. Collective over `comm`, blocking.
 """
 function split(comm::Comm, color::Union{Integer,Nothing}, key::Integer = 0)
-    return derived(out -> API.comm_split(comm.handle, cint(color === nothing ? -1 : color, "color"), cint(key, "key"), out), :comm_split)
+    word = cint(something(color, -1), "color")
+    return derived(out -> API.comm_split(comm.handle, word, cint(key, "key"), out), :comm_split)
 end
 
 "`split_node(comm, key = 0) -> Comm`: the ranks that share a host. Collective over `comm`, blocking."
@@ -202,7 +203,7 @@ Longest wait of every call on host buffers of `comm`, 0 = for ever. Collective, 
 set_timeout!(comm::Comm, timeout_ms::Integer) =
     check(API.comm_set_timeout(comm.handle, cint(timeout_ms, "timeout_ms")), :comm_set_timeout)
 
-"`shrink(comm) -> Comm`: after the failure of a process, the ranks that live. Needs an MPI with fault tolerance. Collective over those."
+"`shrink(comm) -> Comm`: the ranks that live after the failure of a process; by an MPI with fault tolerance. Collective over those."
 shrink(comm::Comm) = derived(out -> API.comm_shrink(comm.handle, out), :comm_shrink)
 
 # An integer that C takes as int.
@@ -220,8 +221,8 @@ end
 """
     set_libpath!(path)
 
-Choose the library for this process, before the first call. For good: `REACTANT_MPI_LIBRARY` in the environment, or, with Julia 1.6 and
-later, `libpath` under `[ReactantMPI]` in the project's `LocalPreferences.toml`.
+Choose the library for this process, before the first call. For good: `REACTANT_MPI_LIBRARY` in the environment, or, with Julia
+1.6 and later, `libpath` under `[ReactantMPI]` in the project's `LocalPreferences.toml`.
 """
 function set_libpath!(path::AbstractString)
     isempty(API.LOADED[]) || API.LOADED[] == path ||

@@ -18,7 +18,9 @@ isend(buf, comm::Comm = world(); dest, tag = 0, type = nothing) =
 Receive what rank `source` sends with `tag`; `buf` may be longer than the message. `status` is nothing or a `Ref{Status}`. Blocking.
 [`irecv!`](@ref) starts it, and [`wait`](@ref) returns the [`Status`](@ref).
 """
-function recv!(buf, comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG, status::Union{Nothing,Ref{Status}} = nothing, type = nothing)
+function recv!(
+    buf, comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG, status::Union{Nothing,Ref{Status}} = nothing, type = nothing,
+)
     GC.@preserve buf check(API.recv(words_recv(buf, source, tag, type)..., comm.handle, something(status, C_NULL)), :recv)
     return buf
 end
@@ -28,7 +30,7 @@ irecv!(buf, comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG, type = not
     requested(API.irecv, :irecv, false, comm, (buf,), words_recv(buf, source, tag, type))
 
 """
-    sendrecv!(send, recv, comm = world(); dest, source = ANY_SOURCE, sendtag = 0, recvtag = ANY_TAG, status = nothing, type = nothing) -> recv
+    sendrecv!(send, recv, comm = world(); dest, source = ANY_SOURCE, sendtag = 0, recvtag = ANY_TAG, status, type) -> recv
 
 Send `send` to `dest` and receive into `recv` from `source`, without deadlock. Blocking.
 """
@@ -46,7 +48,7 @@ function sendrecv!(
     return recv
 end
 
-"`probe(comm = world(); source = ANY_SOURCE, tag = ANY_TAG) -> Status`: wait until a message is there, and say what a recv would get."
+"`probe(comm = world(); source = ANY_SOURCE, tag = ANY_TAG) -> Status`: wait for a message, and say what a recv would get."
 function probe(comm::Comm = world(); source = ANY_SOURCE, tag = ANY_TAG)
     status = Ref(Status())
     check(API.probe(cint(source, "source"), cint(tag, "tag"), comm.handle, status), :probe)

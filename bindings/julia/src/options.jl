@@ -12,7 +12,8 @@ const ON_OFF = (off = 0, on = 1)
 const OPTION_KINDS = (
     gpu = GPU, client = CLIENT, thread_level = THREAD_LEVEL, half = HALF, launcher_check = ON_OFF, preallocate = ON_OFF,
     nccl_nonblocking = ON_OFF, check = ON_OFF, timeout_ms = 0:typemax(Int32), call_timeout_ms = 0:typemax(Int32), device = 0:2^15,
-    max_count = 1:2^30, memory_fraction = Real, libmpi = String, mpi_dirs = String, libnccl = String, libxla = String, trace = String,
+    max_count = 1:2^30, memory_fraction = Real, libmpi = String, mpi_dirs = String, libnccl = String, libxla = String,
+    trace = String,
 )
 
 # The values of the struct. Strings stay strings: options_struct makes pointers of them.
@@ -22,7 +23,8 @@ function options(; wishes...)
 end
 
 function option(name, value)
-    haskey(OPTION_KINDS, name) || refuse(API.ERR_OPTION, "there is no option ", name, "; there are: ", join(keys(OPTION_KINDS), ", "))
+    haskey(OPTION_KINDS, name) ||
+        refuse(API.ERR_OPTION, "there is no option ", name, "; there are: ", join(keys(OPTION_KINDS), ", "))
     return option(name, value, OPTION_KINDS[name])
 end
 

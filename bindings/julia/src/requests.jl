@@ -51,8 +51,8 @@ end
     wait(request) -> Status
     wait(request, timeout_ms) -> Status
 
-Wait until a call is done, blocking. With `timeout_ms` for so long at most: then an `Error` of code 31, and the call is still under way.
-`Base.wait` is the same.
+Wait until a call is done, blocking. With `timeout_ms` for so long at most: then an `Error` of code 31, and the call is still under
+way. `Base.wait` is the same.
 """
 function wait(request::Request)
     status = Ref(Status())
@@ -68,7 +68,7 @@ end
 
 Base.wait(request::Request) = wait(request)
 
-"`waitall(requests) -> Vector{Status}`: wait until all are done; those that were done before count as that. The first failure is thrown."
+"`waitall(requests) -> Vector{Status}`: wait until all are done; those done before count as that. The first failure is thrown."
 function waitall(requests)
     list = collect(Request, requests)
     words = Ptr{Cvoid}[request.handle for request in list]

@@ -1,6 +1,6 @@
 # Element types, operations and constants.
 
-"`ReactantMPI.ElementType`: what C calls the elements of a buffer; for keyword `type`, as `type = ReactantMPI.BFLOAT16` for `UInt16`."
+"`ReactantMPI.ElementType`: what C calls the elements of a buffer; for keyword `type`, as `ReactantMPI.BFLOAT16` for `UInt16`."
 struct ElementType
     value::Cint
     bytes::Int

@@ -1,7 +1,7 @@
 # Tests of ReactantMPI.jl: `Pkg.test()`, or `julia --project=bindings/julia bindings/julia/test/runtests.jl`.
 #
-# In a checkout the ranks are started by tests/launch on MPICH and Open MPI, elsewhere by the mpiexec on PATH. Julia compiles slowly, so
-# one launch carries many checks. REACTANT_MPI_TEST_FULL=1: everything, at 1 to 3 ranks, on every MPI that is here.
+# In a checkout the ranks are started by tests/launch on MPICH and Open MPI, elsewhere by the mpiexec on PATH. Julia compiles
+# slowly, so one launch carries many checks. REACTANT_MPI_TEST_FULL=1: everything, at 1 to 3 ranks, on every MPI that is here.
 
 using ReactantMPI, Test
 const R = ReactantMPI

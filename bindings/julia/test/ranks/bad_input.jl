@@ -12,8 +12,9 @@ function bad_input(comm)
             @test code_of(() -> R.mpi_comm(stranger)) == E.ERR_COMM
             @test code_of(() -> R.split(stranger, 0)) == E.ERR_COMM
             request = R.Request(Ptr{Cvoid}(UInt(word)), true, nothing)
-            @test code_of(() -> R.wait(request)) == code_of(() -> run!(request)) == code_of(() -> start!(request)) == E.ERR_REQUEST
-            @test code_of(() -> R.free(request)) == E.ERR_REQUEST
+            for call in (R.wait, R.test, run!, start!, R.free)
+                @test code_of(() -> call(request)) == E.ERR_REQUEST
+            end
         end
         prepared = prepare_allreduce!(x, y, +, comm)
         @test code_of(() -> R.wait(prepared)) == E.ERR_STATE
@@ -38,15 +39,16 @@ function bad_input(comm)
         @test occursin("Rational", text_of(() -> bcast!([1 // 2], comm)))
     end
     @testset "operations" begin
-        for (buf, op) in ((x, &), (x, R.LAND), ([1im], max), ([true], +), ([1.0], -), ([1], (a, b) -> a), ([1], :nonsense), ([1], 0x21))
-            @test code_of(() -> allreduce!(buf, op, comm)) == (buf == [1im] ? E.ERR_TYPE : E.ERR_OP)
+        for (buf, op) in ((x, &), (x, R.LAND), ([true], +), ([1.0], -), ([1], (a, b) -> a), ([1], :nonsense), ([1], 0x21))
+            @test code_of(() -> allreduce!(buf, op, comm)) == E.ERR_OP
         end
         @test code_of(() -> allreduce!(ComplexF32[1], max, comm)) == E.ERR_OP
         @test code_of(() -> scan!(x, R.AVG, comm)) == E.ERR_OP
     end
     @testset "buffers" begin
         whole = reshape(collect(1.0:12), 3, 4)
-        for buf in (view(whole, 1:2, 1:2), view(whole, 1, :), view(whole, 1:2:3, 1), whole', view(whole, [1, 3], 1), 1.0:3.0, (1.0,), 1.0, nothing)
+        scattered = (view(whole, 1:2, 1:2), view(whole, 1, :), view(whole, 1:2:3, 1), whole', view(whole, [1, 3], 1))
+        for buf in (scattered..., 1.0:3.0, (1.0,), 1.0, nothing)
             @test code_of(() -> bcast!(buf, comm)) in (E.ERR_ARGUMENT, E.ERR_TYPE)
             @test code_of(() -> allreduce!(buf, buf, +, comm)) in (E.ERR_ARGUMENT, E.ERR_TYPE)
         end

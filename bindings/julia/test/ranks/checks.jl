@@ -11,7 +11,7 @@ given(::Type{Bool}, rank, i::Int) = isodd(rank * i + i ÷ 2)
 given(::Type{Complex{T}}, rank, i::Int) where {T} = Complex{T}((rank + i) % 3 + 1, (rank * i) % 2)
 given(T::Type, rank, range::AbstractVector) = T[given(T, rank, i) for i in range]
 
-"""The reduction of all ranks' elements, as Julia does it. Like everything here without a method for each type: those take long to compile."""
+"""The reduction of all ranks' elements, as Julia does it. Nothing here has a method for each type: those take long to compile."""
 function reduced(@nospecialize(f), @nospecialize(T), ranks, range)
     result = zeros(T, length(range))
     for (k, i) in enumerate(range)

@@ -9,16 +9,19 @@ function operations(@nospecialize(T))
     return [common; Any[(&, &), (|, |), (xor, xor), (R.BXOR, xor), (R.LAND, truth(&)), (:lor, truth(|)), (R.LXOR, truth(xor))]]
 end
 
-"""Do a collective in its three forms. f(form, recv) calls one of them; recv is made afresh for each and must be `expected` afterwards."""
-function in_every_form(@nospecialize(f), @nospecialize(make), @nospecialize(expected))
+"""
+Do a collective in its three forms: f calls a blocking, a starting and a preparing function, each with a fresh result of `make`,
+which must be `expected` afterwards.
+"""
+function in_every_form(@nospecialize(f), (blocking, started, prepared), @nospecialize(make), @nospecialize(expected))
     recv = make()
-    f(:blocking, recv)
+    f(blocking, recv)
     @test recv == expected
     recv = make()
-    R.wait(f(:started, recv))
+    R.wait(f(started, recv))
     @test recv == expected
     recv = make()
-    request = f(:prepared, recv)
+    request = f(prepared, recv)
     run!(request)
     @test recv == expected
     copyto!(recv, make())
@@ -27,9 +30,6 @@ function in_every_form(@nospecialize(f), @nospecialize(make), @nospecialize(expe
     @test recv == expected
     R.free(request)
 end
-
-"The function of one form: pick(:started, allreduce!, iallreduce!, prepare_allreduce!)."
-pick(form, blocking, started, prepared) = form === :blocking ? blocking : form === :started ? started : prepared
 
 function reductions(comm, me, n)
     # Every type and every operation: which function of C gets which number is the same for all types but Bool.
@@ -46,24 +46,34 @@ function reductions(comm, me, n)
     T, range = Int32, 1:6
     send, sum_ = given(T, me, range), reduced(+, T, 0:(n - 1), range)
     fresh = () -> zeros(T, 6)
-    in_every_form((form, recv) -> pick(form, allreduce!, iallreduce!, prepare_allreduce!)(send, recv, +, comm), fresh, sum_)
+    in_every_form((allreduce!, iallreduce!, prepare_allreduce!), fresh, sum_) do call, recv
+        call(send, recv, +, comm)
+    end
     root = n - 1
-    in_every_form((form, recv) -> pick(form, reduce!, ireduce!, prepare_reduce!)(send, recv, +, comm; root = root), fresh, me == root ? sum_ : fresh())
-    in_every_form((form, recv) -> pick(form, scan!, iscan!, prepare_scan!)(send, recv, +, comm), fresh, reduced(+, T, 0:me, range))
+    in_every_form((reduce!, ireduce!, prepare_reduce!), fresh, me == root ? sum_ : fresh()) do call, recv
+        call(send, recv, +, comm; root = root)
+    end
+    in_every_form((scan!, iscan!, prepare_scan!), fresh, reduced(+, T, 0:me, range)) do call, recv
+        call(send, recv, +, comm)
+    end
     below = me == 0 ? fresh() : reduced(+, T, 0:(me - 1), range)
-    in_every_form((form, recv) -> pick(form, exscan!, iexscan!, prepare_exscan!)(send, recv, +, comm), fresh, below)
+    in_every_form((exscan!, iexscan!, prepare_exscan!), fresh, below) do call, recv
+        call(send, recv, +, comm)
+    end
     own = (6me + 1):(6me + 6)
     blocks, part = given(T, me, 1:(6n)), reduced(+, T, 0:(n - 1), own)
-    in_every_form((form, recv) -> pick(form, reduce_scatter!, ireduce_scatter!, prepare_reduce_scatter!)(blocks, recv, +, comm), fresh, part)
+    in_every_form((reduce_scatter!, ireduce_scatter!, prepare_reduce_scatter!), fresh, part) do call, recv
+        call(blocks, recv, +, comm)
+    end
     counts = [i + 1 for i in 0:(n - 1)]
     starts = cumsum([0; counts])
     mine = (starts[me + 1] + 1):starts[me + 2]
     all_blocks = given(T, me, 1:sum(counts))
     part = reduced(+, T, 0:(n - 1), mine)
-    in_every_form(
-        (form, recv) -> pick(form, reduce_scatterv!, ireduce_scatterv!, prepare_reduce_scatterv!)(all_blocks, recv, counts, +, comm),
-        () -> zeros(T, counts[me + 1]), part,
-    )
+    fresh = () -> zeros(T, counts[me + 1])
+    in_every_form((reduce_scatterv!, ireduce_scatterv!, prepare_reduce_scatterv!), fresh, part) do call, recv
+        call(all_blocks, recv, counts, +, comm)
+    end
 end
 
 function moves(comm, me, n)
@@ -71,23 +81,32 @@ function moves(comm, me, n)
     all_of(k) = vcat((given(T, rank, 1:k) for rank in 0:(n - 1))...)
     send, everything = given(T, me, 1:4), all_of(4)
     one, many = () -> zeros(T, 4), () -> zeros(T, 4n)
-    in_every_form(
-        (form, buf) -> pick(form, bcast!, ibcast!, prepare_bcast!)(buf, comm; root = root), () -> given(T, me, 1:4), given(T, root, 1:4),
-    )
-    in_every_form((form, recv) -> pick(form, allgather!, iallgather!, prepare_allgather!)(send, recv, comm), many, everything)
+    in_every_form((bcast!, ibcast!, prepare_bcast!), () -> given(T, me, 1:4), given(T, root, 1:4)) do call, buf
+        call(buf, comm; root = root)
+    end
+    in_every_form((allgather!, iallgather!, prepare_allgather!), many, everything) do call, recv
+        call(send, recv, comm)
+    end
     at_root = me == root ? everything : many()
-    in_every_form((form, recv) -> pick(form, gather!, igather!, prepare_gather!)(send, recv, comm; root = root), many, at_root)
+    in_every_form((gather!, igather!, prepare_gather!), many, at_root) do call, recv
+        call(send, recv, comm; root = root)
+    end
     blocks = given(T, me, 1:(4n))
     part(rank, i) = given(T, rank, (4i + 1):(4i + 4))
-    in_every_form((form, recv) -> pick(form, scatter!, iscatter!, prepare_scatter!)(blocks, recv, comm; root = root), one, part(root, me))
+    in_every_form((scatter!, iscatter!, prepare_scatter!), one, part(root, me)) do call, recv
+        call(blocks, recv, comm; root = root)
+    end
     received = vcat((part(rank, me) for rank in 0:(n - 1))...)
-    in_every_form((form, recv) -> pick(form, alltoall!, ialltoall!, prepare_alltoall!)(blocks, recv, comm), many, received)
+    in_every_form((alltoall!, ialltoall!, prepare_alltoall!), many, received) do call, recv
+        call(blocks, recv, comm)
+    end
     source, dests = mod(me - 1, n), [mod(me + 1, n)]
-    in_every_form(
-        (form, recv) -> pick(form, R.permute!, R.ipermute!, R.prepare_permute!)(send, recv, comm; source = source, dests = dests),
-        one, given(T, source, 1:4),
-    )
-    in_every_form((form, recv) -> pick(form, R.permute!, R.ipermute!, R.prepare_permute!)(send, recv, comm), () -> ones(T, 4), zeros(T, 4))
+    in_every_form((R.permute!, R.ipermute!, R.prepare_permute!), one, given(T, source, 1:4)) do call, recv
+        call(send, recv, comm; source = source, dests = dests)
+    end
+    in_every_form((R.permute!, R.ipermute!, R.prepare_permute!), () -> ones(T, 4), zeros(T, 4)) do call, recv
+        call(send, recv, comm)
+    end
 end
 
 function blocks_of_different_sizes(comm, me, n)
@@ -96,31 +115,29 @@ function blocks_of_different_sizes(comm, me, n)
     total, starts = sum(counts), cumsum([0; counts])
     send = given(T, me, 1:counts[me + 1])
     packed = vcat((given(T, rank, 1:counts[rank + 1]) for rank in 0:(n - 1))...)
-    in_every_form((form, recv) -> pick(form, allgatherv!, iallgatherv!, prepare_allgatherv!)(send, recv, counts, comm), () -> zeros(T, total), packed)
+    in_every_form((allgatherv!, iallgatherv!, prepare_allgatherv!), () -> zeros(T, total), packed) do call, recv
+        call(send, recv, counts, comm)
+    end
     # With gaps of one, the last rank first.
     gapped = [total + n - starts[rank + 2] - rank - 1 for rank in 0:(n - 1)]
     spread = zeros(T, total + n)
     for rank in 0:(n - 1)
         spread[(gapped[rank + 1] + 1):(gapped[rank + 1] + counts[rank + 1])] = given(T, rank, 1:counts[rank + 1])
     end
-    in_every_form(
-        (form, recv) -> pick(form, gatherv!, igatherv!, prepare_gatherv!)(send, recv, counts, comm; root = root, displs = gapped),
-        () -> zeros(T, total + n), me == root ? spread : zeros(T, total + n),
-    )
-    in_every_form(
-        (form, recv) -> pick(form, scatterv!, iscatterv!, prepare_scatterv!)(
-            me == root ? spread : nothing, recv, me == root ? counts : nothing, comm; root = root, displs = gapped,
-        ),
-        () -> zeros(T, counts[me + 1]), send,
-    )
+    fresh = () -> zeros(T, total + n)
+    in_every_form((gatherv!, igatherv!, prepare_gatherv!), fresh, me == root ? spread : fresh()) do call, recv
+        call(send, recv, counts, comm; root = root, displs = gapped)
+    end
+    in_every_form((scatterv!, iscatterv!, prepare_scatterv!), () -> zeros(T, counts[me + 1]), send) do call, recv
+        call(me == root ? spread : nothing, recv, me == root ? counts : nothing, comm; root = root, displs = gapped)
+    end
     # Rank i sends i + j + 1 elements to rank j.
     to, from = [me + j + 1 for j in 0:(n - 1)], [i + me + 1 for i in 0:(n - 1)]
     outgoing = vcat((fill(T(10me + j), to[j + 1]) for j in 0:(n - 1))...)
     incoming = vcat((fill(T(10i + me), from[i + 1]) for i in 0:(n - 1))...)
-    in_every_form(
-        (form, recv) -> pick(form, alltoallv!, ialltoallv!, prepare_alltoallv!)(outgoing, recv, to, from, comm),
-        () -> zeros(T, sum(from)), incoming,
-    )
+    in_every_form((alltoallv!, ialltoallv!, prepare_alltoallv!), () -> zeros(T, sum(from)), incoming) do call, recv
+        call(outgoing, recv, to, from, comm)
+    end
     recv = copy(outgoing) # what goes to a rank lies where its block will come
     @test alltoallv!(R.IN_PLACE, recv, to, to, comm) == incoming
 end

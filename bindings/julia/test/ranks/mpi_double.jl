@@ -1,6 +1,6 @@
-# A double of MPI.jl, which the tests do not install: what ReactantMPI meets of it, over the real library of MPI. Communicators hold the
-# library's own handle in `val`, Init registers the end of MPI with atexit unless MPI runs already, Finalize calls the hooks, latest first,
-# and nothing is finalized while an exception passes. Not there: everything else.
+# A double of MPI.jl, which the tests do not install: what ReactantMPI meets of it, over the real library of MPI. Communicators hold
+# the library's own handle in `val`, Init registers the end of MPI with atexit unless MPI runs already, Finalize calls the hooks,
+# latest first, and nothing is finalized while an exception passes. Not there: everything else.
 module MPI
 
 using Libdl
