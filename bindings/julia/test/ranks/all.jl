@@ -9,6 +9,7 @@ include("tasks.jl")
 include("compiled.jl")
 
 parts = (collectives = collectives, messages = messages, comms = comms, bad_input = bad_input, tasks = tasks, compiled = compiled)
+issubset(Symbol.(ARGS), keys(parts)) || error("which part is that? $ARGS")
 
 comm = R.initialize()
 @testset "rank $(R.rank(comm)) of $(R.size(comm))" begin
