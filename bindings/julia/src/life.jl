@@ -34,16 +34,22 @@ function initialize(comm = nothing; wishes...)
     check(code, :initialize)
     made = Comm(out[])
     lock(LIVE_LOCK) do
-        # The communicator of all ranks stays the default when one of some of them is made.
-        old = WORLD[]
-        if old === nothing || old.handle == C_NULL || made.size >= old.size
-            WORLD[] = made
-        end
+        push!(INITIALIZED, made)
+        choose_world()
     end
     return made
 end
 
 const WORLD = Ref{Union{Nothing,Comm}}(nothing)
+const INITIALIZED = Comm[] # by initialize and alive, oldest first
+
+# The communicator of all ranks stays the default when one of some of them is made, or when another of all of them ends.
+function choose_world()
+    WORLD[] = nothing
+    for comm in INITIALIZED
+        (WORLD[] === nothing || comm.size >= WORLD[].size) && (WORLD[] = comm)
+    end
+end
 
 """
     world() -> Comm
@@ -91,7 +97,8 @@ function finalize(comm::Comm)
     comm.handle = C_NULL
     lock(LIVE_LOCK) do
         filter!(other -> other !== comm, LIVE)
-        WORLD[] === comm && (WORLD[] = nothing)
+        filter!(other -> other !== comm, INITIALIZED)
+        choose_world()
     end
     return nothing
 end
@@ -102,7 +109,8 @@ function finalize()
     lock(LIVE_LOCK) do
         foreach(comm -> comm.handle = C_NULL, LIVE)
         empty!(LIVE)
-        WORLD[] = nothing
+        empty!(INITIALIZED)
+        choose_world()
     end
     forget_requests()
     return nothing
