@@ -5,6 +5,7 @@
  *   data             every function that moves data, every type and operation
  *   level LEVEL      the host initialises MPI with single, funneled or serialized
  *   ended            the host finalizes MPI under the communicators
+ *   late             a rank that does not come to a barrier
  *   numbers          more communicators than there are small numbers below MPI's words
  *   log              failures that standard error must show, one line for each communicator (G1, REACTANT_MPI_ERRORS_LOG)
  *   fail POLICY      one failure on the last rank; POLICY is return, log, abort, or environment: what REACTANT_MPI_COMPILED_ERRORS
@@ -14,6 +15,7 @@
 #include "compiled.h"
 #include "compiled_data.h"
 #include "compiled_kept.h"
+#include "compiled_late.h"
 #include "compiled_messages.h"
 #include "compiled_names.h"
 #include "compiled_wrong.h"
@@ -97,6 +99,8 @@ static int all(void)
     test_nothing_there("reactant_mpi_initialize");
     begin_world();
     RIGHT(Init()); /* again is nothing */
+    if (host_query_thread() == HOST_MULTIPLE)
+        the_first_use_of_self();
     for (enum generation g = G1; g <= G3; g++) {
         begin_generation(g, REACTANT_MPI_ERRORS_RETURN);
         CHECK(g != G3 || (uintptr_t)look_up("MPI_STATUS_SIZE") == (host.family == HOST_MPICH     ? 20
@@ -108,6 +112,7 @@ static int all(void)
         error_strings();
         first_failures();
         test_fork();
+        test_late();
     }
     begin_generation(G1, REACTANT_MPI_ERRORS_RETURN);
     many_requests();
@@ -203,6 +208,15 @@ static int ended(void)
     return check_done(rank);
 }
 
+static int late(void)
+{
+    begin_generation(G1, REACTANT_MPI_ERRORS_RETURN);
+    begin_world();
+    a_rank_that_does_not_come();
+    RIGHT(Finalize());
+    return check_done(rank);
+}
+
 /* No communicator gets a number that is a word of MPI. */
 static int numbers(void)
 {
@@ -284,6 +298,8 @@ int main(int argc, char **argv)
         return level(argv[2]);
     if (!strcmp(what, "ended"))
         return ended();
+    if (!strcmp(what, "late"))
+        return late();
     if (!strcmp(what, "numbers"))
         return numbers();
     if (!strcmp(what, "log"))

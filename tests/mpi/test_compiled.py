@@ -15,6 +15,7 @@ def runs():
             yield from ((what, mpi, n, "") for n in ((1, 2, 3, 4) if FULL else (2,)))
         if WIDE or mpi in MAIN:
             yield from (("ended", mpi, 2, ""), ("numbers", mpi, 2, ""))
+    yield from (("late", "mpich", 3, ""), ("late", "impi", 2, ""))  # Open MPI's launcher wants MPI_Finalize of every rank
     yield from (("level single", "mpich", 1, ""), ("level funneled", "openmpi", 2, ""))
     yield from (("level serialized", "mpich", 2, ""), ("level serialized", "openmpi", 2, ""))
     yield from (("all", "mpich", 3, check), ("data", "openmpi", 2, check))
