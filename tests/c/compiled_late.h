@@ -1,6 +1,6 @@
 /*
- * Of compiled.c: failures that come from outside: a rank that does not come, a message that is too long, a communicator that ends under a
- * request; and the first use of MPI_COMM_SELF by many threads at once.
+ * Of compiled.c: failures that come from outside: a rank that does not come, a message that is too long, a communicator that ends
+ * under a request; and the first use of MPI_COMM_SELF by many threads at once.
  */
 #ifndef COMPILED_LATE_H
 #define COMPILED_LATE_H

@@ -27,7 +27,8 @@ static void judge_class(const char *file, int line, int got, int want)
     check_count++;
     if (got < 0 || got > MOST_CLASS)
         check_fail(file, line, "a class", " got %d from %s", got, calling);
-    else if ((in_own_process && (got != 0) != (kept != 0)) || strncmp(text, all[kept == 0], strlen(all[kept == 0])) != 0 || !known(kept))
+    else if ((in_own_process && (got != 0) != (kept != 0)) || strncmp(text, all[kept == 0], strlen(all[kept == 0])) != 0 ||
+             !known(kept))
         check_fail(file, line, "the failure, kept", " %s gave class %d, kept %d '%s'", calling, got, kept, text);
     else if (want == ANY_FAILURE ? got == 0 : want != ANY_RESULT && got != want)
         check_fail(file, line, "another class", " %s gave %d instead of %d (call %lu): %s", calling, got, want, calls, text);

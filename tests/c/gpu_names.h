@@ -1,6 +1,6 @@
 /*
- * NCCL by name, of gpu_collectives: what compiled code was given by register_symbols, ncclCommSplit and what it makes, failures that are
- * kept for who asks.
+ * NCCL by name, of gpu_collectives: what compiled code was given by register_symbols, ncclCommSplit and what it makes, failures
+ * that are kept for who asks.
  */
 #ifndef GPU_NAMES_H
 #define GPU_NAMES_H
@@ -45,8 +45,8 @@ static void check_nccl_refused(int line, int got, int want, int code, const char
     char text[4096] = "?";
     const int kept = reactant_mpi_compiled_error(text, sizeof text);
     CHECK(got == want, "line %d: %s gave %d, %d wanted", line, name, got, want);
-    CHECK(kept == code && strstr(text, "in compiled code") && strstr(text, name) && strstr(text, has), "line %d: kept %d: %s", line, kept,
-          text);
+    CHECK(kept == code && strstr(text, "in compiled code") && strstr(text, name) && strstr(text, has), "line %d: kept %d: %s", line,
+          kept, text);
     CHECK(reactant_mpi_compiled_error(text, sizeof text) == 0, "line %d: told twice: %s", line, text);
 }
 #define NCCL_REFUSED(want, code, name, has, call)                        \
@@ -158,15 +158,17 @@ static void test_nccl_failures(void)
     hword h = host_dup(host.world);
     options.gpu = REACTANT_MPI_GPU_OFF;
     OK(reactant_mpi_initialize_with((uintptr_t)h, &options, &host_only));
-    NCCL_REFUSED(INVALID_USAGE, REACTANT_MPI_ERR_NO_DEVICE, "ncclAllReduce", "host communicator", NCCL_ALLREDUCE(at, at, 1, 2, host_only));
-    NCCL_REFUSED(INVALID_USAGE, REACTANT_MPI_ERR_NO_DEVICE, "ncclCommSplit", "host communicator", NCCL_SPLIT(host_only, 0, 0, &out));
+    NCCL_REFUSED(INVALID_USAGE, REACTANT_MPI_ERR_NO_DEVICE, "ncclAllReduce", "host communicator",
+                 NCCL_ALLREDUCE(at, at, 1, 2, host_only));
+    NCCL_REFUSED(INVALID_USAGE, REACTANT_MPI_ERR_NO_DEVICE, "ncclCommSplit", "host communicator",
+                 NCCL_SPLIT(host_only, 0, 0, &out));
     OK(reactant_mpi_finalize(host_only));
     host_free(&h);
 
     /* MPI by name works beside it, on the same communicator */
     int64_t x = rank, sum = -1;
-    CHECK(reactant_mpi_MPI_Allreduce(&x, &sum, 1, REACTANT_MPI_INT64, REACTANT_MPI_SUM, 0x101) == 0 && sum == size * (size - 1) / 2, "%s",
-          reactant_mpi_last_error());
+    CHECK(reactant_mpi_MPI_Allreduce(&x, &sum, 1, REACTANT_MPI_INT64, REACTANT_MPI_SUM, 0x101) == 0 && sum == size * (size - 1) / 2,
+          "%s", reactant_mpi_last_error());
     CHECK(reactant_mpi_compiled_error(NULL, 0) == 0, "");
     DEVICE_ALIVE(comm);
 }
