@@ -21,6 +21,7 @@ void rmpi_compiled_policy(unsigned flags)
 
 static unsigned what_to_do(void)
 {
+    static int warned;
     const unsigned given = __atomic_load_n(&policy, __ATOMIC_RELAXED);
     const char *wish = given ? NULL : getenv("REACTANT_MPI_COMPILED_ERRORS");
     if (given || !wish || !*wish || strcmp(wish, "log") == 0)
@@ -29,7 +30,8 @@ static unsigned what_to_do(void)
         return REACTANT_MPI_ERRORS_RETURN;
     if (strcmp(wish, "abort") == 0)
         return REACTANT_MPI_ERRORS_ABORT;
-    rmpi_log(REACTANT_MPI_LOG_WARN, "REACTANT_MPI_COMPILED_ERRORS=%s is none of return, log, abort; taken as log", wish);
+    if (!__atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED))
+        rmpi_log(REACTANT_MPI_LOG_WARN, "REACTANT_MPI_COMPILED_ERRORS=%s is none of return, log, abort; taken as log", wish);
     return REACTANT_MPI_ERRORS_LOG;
 }
 

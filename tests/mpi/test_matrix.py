@@ -65,6 +65,12 @@ def test_c(mpi, command, env, n):
     checked(mpi, n, [program(command[0]), *command[1:]], env=env, timeout=900 if FULL else 120)
 
 
+@pytest.mark.skipif(not WIDE, reason="eight ranks: only with REACTANT_MPI_TEST_WIDE=1")
+@pytest.mark.parametrize("mpi", MAIN)
+def test_eight_ranks(mpi):
+    checked(mpi, 8, [program("collectives"), "9"], timeout=300)
+
+
 @pytest.mark.parametrize("mpi", MAIN)
 def test_no_more_numbers(mpi):
     checked(mpi, 1, [program("comms"), "numbers"])
