@@ -245,7 +245,8 @@ typedef struct reactant_mpi_options {
  * Finds MPI at the first call: the one in the process, else `libmpi`, hints (MPI4PY_LIBMPI, MPI_HOME, ...), the launcher's own,
  * `mpi_dirs`, default names. Initialises MPI if nobody has. Works on duplicates, so its messages never meet the host's, and
  * leaves the host's error handlers as they are. A host communicator that was given before and is still the same one
- * (MPI_Comm_compare: CONGRUENT, on every rank) gives the same pointer again, one reference more.
+ * (MPI_Comm_compare: CONGRUENT, on every rank) gives the same pointer again, one reference more; options that are set then must be what it
+ * was made with (code 8 on every rank).
  * Devices: with gpu = auto each rank gets exactly one GPU, an XLA client with just that (option client), and an NCCL communicator
  * over the same ranks; where there is no NCCL or no device anywhere, a host communicator (reactant_mpi_describe says why). Devices on
  * some ranks only, or fewer than ranks on a host, are an error on every rank.

@@ -97,7 +97,7 @@ func Initialize(host HostHandle, given Options) (handle.Comm, *cerr.Error) {
 		return handle.Comm{}, s.undo(err)
 	}
 	if id := known(s.ranks); id != 0 {
-		c, ok, err := s.joinAgain(id)
+		c, ok, err := s.joinAgain(id, given)
 		if ok || err != nil {
 			return c, s.undo(err)
 		}
@@ -313,33 +313,43 @@ func same(lib *mpi.Library, host uint64) int {
 }
 
 // again counts one more reference of a live communicator; false if it has ended meanwhile.
-func again(id int) (handle.Comm, bool) {
+func again(id int) (handle.Comm, *session, bool) {
 	process.Lock()
 	defer process.Unlock()
 	c := handle.ByID(id)
 	s := sessionOf(c)
 	if c.State() != handle.Live || s == nil {
-		return c, false
+		return c, nil, false
 	}
 	s.refs++
-	return c, true
+	return c, s, true
 }
 
 // joinAgain counts one more reference of the live communicator that every rank has found, if none has seen it end meanwhile, on another
-// thread.
-func (s *session) joinAgain(id int) (c handle.Comm, ok bool, err *cerr.Error) {
-	c, here := again(id)
-	gone := 0
+// thread. What is asked for now must be what it was made with.
+func (s *session) joinAgain(id int, given Options) (c handle.Comm, ok bool, err *cerr.Error) {
+	const ended, differs = 1, 2
+	c, there, here := again(id)
+	verdict := 0
+	text := ""
 	if !here {
-		gone = 1
+		verdict = ended
+	} else if text = there.otherThan(given); text != "" {
+		verdict = differs
 	}
-	gone, err = s.most(gone, s.options.TimeoutMS)
-	if here && (err != nil || gone != 0) {
+	verdict, err = s.most(verdict, s.options.TimeoutMS)
+	if err == nil && verdict == differs {
+		if text == "" {
+			text = "another rank asked for other options (its own text says which)"
+		}
+		err = cerr.New(cerr.State, "this communicator of the host is communicator %d already: %s. Ask for nothing, or finalize it first", id, text)
+	}
+	if here && (err != nil || verdict != 0) {
 		if e := drop(c, false); err == nil {
 			err = e
 		}
 	}
-	return c, err == nil && gone == 0, err
+	return c, err == nil && verdict == 0, err
 }
 
 // forget releases the Go object of a communicator that is dead.

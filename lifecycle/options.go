@@ -203,3 +203,25 @@ func Resolve(given Options, getenv func(string) string) (o Options, local, fatal
 	o.MPIDirs = text(getenv, "MPI_DIRS", given.MPIDirs)
 	return o, local, fatal
 }
+
+// otherThan tells which of the options given (those that are set) differ from what a communicator was made with; "" if none does.
+func (s *session) otherThan(given Options) string {
+	var other []string
+	differs := func(name string, isSet, same bool, has string) {
+		if isSet && !same {
+			other = append(other, name+" is "+has)
+		}
+	}
+	device := -1
+	if s.gpu != nil {
+		device = s.gpu.choice.Ordinal
+	}
+	differs("gpu", given.GPU == GPURequired, s.gpu != nil, "off there (a host communicator)")
+	differs("device", given.Device != -1, given.Device == device, strconv.Itoa(device))
+	differs("check", given.Check != -1, given.Check == s.options.Check, offOn[s.options.Check])
+	differs("half", given.Half != -1, given.Half == s.options.Half, halfNames[s.options.Half])
+	differs("max_count", given.MaxCount != 0, given.MaxCount == s.options.MaxCount, strconv.FormatUint(s.options.MaxCount, 10))
+	differs("call_timeout_ms", given.CallTimeoutMS != -1, given.CallTimeoutMS == s.options.CallTimeoutMS,
+		strconv.FormatInt(s.options.CallTimeoutMS, 10))
+	return strings.Join(other, ", ")
+}

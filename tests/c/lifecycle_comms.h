@@ -17,6 +17,19 @@ static void test_same_handle(void)
     CHECK(c == comm, "the world by its integer");
     OK(reactant_mpi_initialize_with(0, NULL, &c));
     CHECK(c == comm, "the world again");
+    reactant_mpi_options same = REACTANT_MPI_OPTIONS_INIT, other = REACTANT_MPI_OPTIONS_INIT, one = REACTANT_MPI_OPTIONS_INIT;
+    same.check = same.half = same.call_timeout_ms = 0;
+    OK(reactant_mpi_initialize_with(0, &same, &c));
+    CHECK(c == comm, "the world again, as it is");
+    OK(reactant_mpi_finalize(comm));
+    other.half = REACTANT_MPI_HALF_F32;
+    other.call_timeout_ms = 60000;
+    CHECK(reactant_mpi_initialize_with(0, &other, &c) == REACTANT_MPI_ERR_STATE && !c, "the world with other options");
+    CHECK(strstr(reactant_mpi_last_error(), "half is pairwise, call_timeout_ms is 0"), "%s", reactant_mpi_last_error());
+    if (rank == size - 1)
+        one.gpu = REACTANT_MPI_GPU_REQUIRED;
+    int asked = reactant_mpi_initialize_with(0, &one, &c);
+    CHECK(asked != 0 && !c && asked != REACTANT_MPI_ERR_TIMEOUT, "one rank wants a GPU now: %d", asked);
     for (int i = 0; i < 5; i++) { /* five references back: still alive */
         OK(reactant_mpi_finalize(comm));
         ALIVE(comm);
