@@ -27,8 +27,8 @@ static inline int small(uintptr_t word)
 static inline int element_type(uintptr_t word)
 {
     const uintptr_t at = word - 0x200;
-    const int type = at < sizeof type_of_word / sizeof *type_of_word ? type_of_word[at] : 0;
-    return type ? type : small(word);
+    const int type = likely(at < sizeof type_of_word / sizeof *type_of_word) ? type_of_word[at] : 0;
+    return likely(type) ? type : small(word);
 }
 
 /* Bytes of an element; 0 = no type. */
@@ -41,8 +41,10 @@ static inline size_t element_bytes(int type)
 /* The live communicator that a word means, or NULL: then rmpi_no_comm_of_word tells. */
 static inline struct rmpi_comm *comm_of(uintptr_t word)
 {
-    struct rmpi_comm *c = word - RMPI_WORD_COMM_WORLD < 2 ? rmpi_predefined(word == RMPI_WORD_COMM_SELF)
-                                                          : rmpi_comm_live((const void *)word);
+    struct rmpi_comm *c;
+    if (unlikely(word - RMPI_WORD_COMM_WORLD >= 2))
+        return rmpi_comm_live((const void *)word);
+    c = rmpi_predefined((int)(word - RMPI_WORD_COMM_WORLD));
     return likely(c && rmpi_comm_state(c) == RMPI_LIVE) ? c : NULL;
 }
 

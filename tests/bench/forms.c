@@ -162,10 +162,11 @@ static void pair(const char *name, void (*a)(void), void (*b)(void), int calls, 
 static reactant_mpi_comm *with(int timeout_ms, int check)
 {
     reactant_mpi_options o = REACTANT_MPI_OPTIONS_INIT;
-    reactant_mpi_comm *made;
+    reactant_mpi_comm *twin, *made; /* a communicator of MPI has the options that it was first given with */
     o.call_timeout_ms = timeout_ms;
     o.check = check;
-    OK(reactant_mpi_initialize_with((uintptr_t)reactant_mpi_mpi_comm(comm), &o, &made));
+    OK(reactant_mpi_comm_dup(comm, &twin));
+    OK(reactant_mpi_initialize_with((uintptr_t)reactant_mpi_mpi_comm(twin), &o, &made));
     return made;
 }
 
