@@ -57,7 +57,7 @@ function set_up(comm, client, gpu, options)
         gpu === :off || unclaim()
         rethrow()
     end
-    gpu === :off || together(() -> give_client(made, client, gpu), made)
+    gpu === :off || together(() -> give_client(made, client), made)
     SETUP.comm = made
     end_before_reactant()
 end
@@ -118,12 +118,10 @@ end
 unclaim() = SETUP.device >= 0 || ReactantAPI.release_devices()
 
 # Reactant gets a client with this rank's device, and no other.
-function give_client(comm, client, gpu)
+function give_client(comm, client)
     ordinal = ReactantMPI.device(comm)
     if ordinal < 0
         unclaim()
-        gpu === :required && refuse(61, "gpu = :required, and there is a host communicator over these ranks already, which ",
-            "initialize gives again: finalize it first")
         return nothing
     end
     if SETUP.device < 0

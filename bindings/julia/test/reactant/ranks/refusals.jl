@@ -45,7 +45,7 @@ forget()
 
 # The ranks have a host communicator, which is given again.
 host = ReactantMPI.initialize(gpu = :off)
-refused(() -> ReactantMPI.initialize_reactant!(gpu = :required), 61, "finalize it first")
+refused(() -> ReactantMPI.initialize_reactant!(gpu = :required), 8, "finalize it first")
 @test nothing_made()
 ReactantMPI.finalize(host)
 
