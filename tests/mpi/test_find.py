@@ -5,9 +5,8 @@ import os
 import shutil
 
 import pytest
-from harness import FULL, SYSTEM, alone, fake, here, launch, library, need, prefix, probe, program, told
+from harness import FULL, MAIN, SYSTEM, alone, fake, here, launch, library, need, prefix, probe, program, told
 
-MAIN = ["mpich", "openmpi"]
 NO_MPI, MPI_ABI, OPTION = 40, 41, 11
 
 

