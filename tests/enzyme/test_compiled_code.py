@@ -1,6 +1,5 @@
 """What the real Enzyme-JAX pass makes of enzymexla.mpi operations, run by XLA at several ranks. One launch carries many checks."""
 
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -9,10 +8,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
-from running import FULL, LAUNCH, ROOT, gpu_doubles, run  # noqa: E402
-
-# As in CI: more than make test runs.
-WIDE = FULL or os.environ.get("REACTANT_MPI_TEST_WIDE") == "1"
+from running import FULL, LAUNCH, ROOT, WIDE, gpu_doubles, run  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "enzyme" / "bin" / "python"
 TARGETS = ROOT / "build" / "tests" / "fake" / "xla" / "enzymexla_targets.so"
