@@ -27,7 +27,11 @@ def cases():
 
 
 def run(mpi, n, case, *options, env=None, killed=0):
-    result = launch(mpi, n, [*AROUND, program("deadlines"), *case.split()], options=["--no-cleanup", *options], env=env, timeout=60)
+    command, options = [*AROUND, program("deadlines"), *case.split()], ["--no-cleanup", *options]
+    result = launch(mpi, n, command, options=options, env=env, timeout=60)
+    if "--ulfm" in options and result.returncode == 124 and "ends without MPI_Comm_free" in result.stderr:
+        # All of ours is done: after the death of a process Open MPI's MPI_Finalize hangs once in a hundred runs (known issues).
+        result = launch(mpi, n, command, options=options, env=env, timeout=60)
     if "no right to" in result.stdout:
         pytest.skip("this user cannot make ranks look remote")
     ended = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("ended with ")]
