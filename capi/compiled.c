@@ -19,7 +19,7 @@ void rmpi_compiled_policy(unsigned flags)
     __atomic_store_n(&policy, flags, __ATOMIC_RELAXED);
 }
 
-static unsigned what_to_do(void)
+static unsigned policy_now(void)
 {
     static int warned;
     const unsigned given = __atomic_load_n(&policy, __ATOMIC_RELAXED);
@@ -71,7 +71,7 @@ static int is_news(struct rmpi_comm *c)
 void rmpi_compiled_failed(const char *function, struct rmpi_comm *c, int code)
 {
     char text[RMPI_STRING_BYTES];
-    const unsigned todo = what_to_do();
+    const unsigned wanted = policy_now();
     const char *why = rmpi_error_text();
     int news;
     if (strncmp(why, function, strlen(function)) == 0) /* it names the function already */
@@ -82,9 +82,9 @@ void rmpi_compiled_failed(const char *function, struct rmpi_comm *c, int code)
     if (c)
         rmpi_comm_latch(c, code, text);
     news |= is_news(c);
-    if (todo != REACTANT_MPI_ERRORS_RETURN && news)
+    if (wanted != REACTANT_MPI_ERRORS_RETURN && news)
         rmpi_log_text(REACTANT_MPI_LOG_ERROR, text);
-    if (todo == REACTANT_MPI_ERRORS_ABORT)
+    if (wanted == REACTANT_MPI_ERRORS_ABORT)
         reactant_mpi_abort(c && rmpi_comm_state(c) == RMPI_LIVE ? (void *)c : NULL, code);
 }
 
@@ -126,10 +126,6 @@ int reactant_mpi_MPI_Error_string(int code, char *text, int *length)
 #define HANDLE(...)
 #define ERROR(name, value) [value] = "MPI_ERR_" #name,
 #include "capi/mpi_constants.inc"
-#undef DATATYPE
-#undef OPERATION
-#undef HANDLE
-#undef ERROR
     };
     const int last = rmpi_class_of(rmpi_error_code());
     const int same = last == code || (last == RMPI_CLASS_RANK && (code == RMPI_CLASS_ROOT || code == RMPI_CLASS_TAG));

@@ -13,10 +13,6 @@ enum rmpi_word {
 #define HANDLE(name, value) RMPI_WORD_##name = value,
 #define ERROR(name, value) RMPI_CLASS_##name = value,
 #include "capi/mpi_constants.inc"
-#undef DATATYPE
-#undef OPERATION
-#undef HANDLE
-#undef ERROR
 };
 
 /* A failure of `function`, whose record is this thread's: latched, logged or the job's end by the policy. c may be NULL. */

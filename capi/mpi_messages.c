@@ -189,13 +189,13 @@ static reactant_mpi_request *request_of(uint32_t token, struct rmpi_comm **c)
 static int wait_one(const char *function, void *place, size_t width, void *status)
 {
     reactant_mpi_status got = {REACTANT_MPI_ANY_SOURCE, REACTANT_MPI_ANY_TAG, 0}; /* of no request */
-    struct rmpi_comm *c = rmpi_comm_any();
+    struct rmpi_comm *c;
     struct rmpi_request *r;
     reactant_mpi_request *request;
     const uint32_t token = get(place);
     int rc;
     if (token == RMPI_WORD_REQUEST_NULL) {
-        if (c && !ignored(status))
+        if (!ignored(status) && (c = rmpi_comm_any()))
             put_status(c, &got, status);
         return 0;
     }

@@ -246,26 +246,28 @@ static int differ(int send_count, uintptr_t send_type, int recv_count, uintptr_t
     return 0;
 }
 
-int reactant_mpi_MPI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
-                               uintptr_t comm)
+/* Where every rank has both. */
+static int on_every_rank(const char *function, int (*call)(const void *, void *, size_t, int, reactant_mpi_comm *), const void *send,
+                         int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type, uintptr_t comm)
 {
     const struct block b = one(recv_count, recv_type);
     int rc;
-    WITH_COMM("MPI_Allgather");
+    WITH_COMM(function);
     send = buffer_of(c, send);
     rc = send == REACTANT_MPI_IN_PLACE ? 0 : differ(send_count, send_type, recv_count, recv_type);
-    return as_class("MPI_Allgather", c, rc ? rc : reactant_mpi_allgather(send, recv, b.count, b.type, (void *)c));
+    return as_class(function, c, rc ? rc : call(send, recv, b.count, b.type, (void *)c));
 }
 
-int reactant_mpi_MPI_Alltoall(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
-                              uintptr_t comm)
+int reactant_mpi_MPI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count,
+                               uintptr_t recv_type, uintptr_t comm)
 {
-    const struct block b = one(recv_count, recv_type);
-    int rc;
-    WITH_COMM("MPI_Alltoall");
-    send = buffer_of(c, send);
-    rc = send == REACTANT_MPI_IN_PLACE ? 0 : differ(send_count, send_type, recv_count, recv_type);
-    return as_class("MPI_Alltoall", c, rc ? rc : reactant_mpi_alltoall(send, recv, b.count, b.type, (void *)c));
+    return on_every_rank("MPI_Allgather", reactant_mpi_allgather, send, send_count, send_type, recv, recv_count, recv_type, comm);
+}
+
+int reactant_mpi_MPI_Alltoall(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count,
+                              uintptr_t recv_type, uintptr_t comm)
+{
+    return on_every_rank("MPI_Alltoall", reactant_mpi_alltoall, send, send_count, send_type, recv, recv_count, recv_type, comm);
 }
 
 int reactant_mpi_MPI_Gather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,

@@ -12,10 +12,6 @@ static const uint16_t type_of_word[0x100] = {
 #define HANDLE(...)
 #define ERROR(...)
 #include "capi/mpi_constants.inc"
-#undef DATATYPE
-#undef OPERATION
-#undef HANDLE
-#undef ERROR
 };
 
 /* Words that do not fit an int are no types and operations of ours. */

@@ -34,10 +34,6 @@ static const struct {
 #define HANDLE(name, value) {"MPI_" #name, value},
 #define ERROR(name, value) {"MPI_ERR_" #name, value},
 #include "capi/mpi_constants.inc"
-#undef DATATYPE
-#undef OPERATION
-#undef HANDLE
-#undef ERROR
 };
 
 typedef void (*set_fn)(const char *, void *, int);

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -77,13 +76,5 @@ func julia(h *Header) ([]byte, error) {
 			return items[i-1], nil
 		},
 	}
-	t, err := template.New("julia").Funcs(functions).Parse(juliaTemplate)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, h); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render(juliaTemplate, functions, h)
 }

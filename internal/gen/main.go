@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"text/template"
 )
 
 // Another binding is one more line here and one more file beside python.go.
@@ -89,4 +90,17 @@ func findRoot() (string, error) {
 		}
 		return "", fmt.Errorf("no include/reactant_mpi.h here or above")
 	}
+}
+
+// render fills a table's template with what the header has.
+func render(text string, functions template.FuncMap, h *Header) ([]byte, error) {
+	t, err := template.New("table").Funcs(functions).Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, h); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -90,13 +89,5 @@ func python(h *Header) ([]byte, error) {
 		},
 		"result": isResult,
 	}
-	t, err := template.New("python").Funcs(functions).Parse(pythonTemplate)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, h); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render(pythonTemplate, functions, h)
 }
