@@ -132,6 +132,21 @@ $(ENZYME): tests/requirements-enzyme.txt | $(RUN)
 	$(PY) -m pip --python $(@D)/bin/python install $(PIP_OPTIONS) -r $<
 	@touch $@
 
+# JAX beside the rest, and in CI the JAX of another Python too: 3.13 has a newer one than 3.11 (whose JAX $(ENZYME) has as well).
+JAX := .venv/.jax
+$(JAX): tests/requirements-jax.txt $(RUN)
+	$(PIP) -r $<
+	@touch $@
+
+PYTHON313 ?= $(shell for p in $$(type -ap python3.13); do \
+	"$$p" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && echo "$$p" && break; done)
+JAX313 := .venv/py313/.done
+$(JAX313): tests/requirements-jax.txt | $(RUN)
+	@rm -rf $(@D)
+	$(PYTHON313) -m venv --without-pip $(@D)
+	$(PY) -m pip --python $(@D)/bin/python install $(PIP_OPTIONS) -r $<
+	@touch $@
+
 STATICCHECK := .venv/bin/staticcheck-$(STATICCHECK_VERSION)
 $(STATICCHECK): | $(RUN)
 	GOFLAGS= GOBIN=$(CURDIR)/.venv/staticcheck go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
@@ -153,7 +168,7 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
 test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) \
-	$(if $(PYTHON311),$(ENZYME)) $(if $(BIG),$(BIG_LIBRARIES))
+	$(JAX) $(if $(PYTHON311),$(ENZYME)) $(if $(BIG),$(BIG_LIBRARIES) $(if $(PYTHON313),$(JAX313)))
 
 GATES      := header symbols elf imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel
@@ -162,8 +177,9 @@ PYTEST     := $(PY) -m pytest
 test: test-programs ## gates, Go tests, and every test at 1 to 4 ranks on every MPI here
 	tests/gates/run $(GATES)
 	eval "$$($(PY) tests/real.py)"; go test ./...
-	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py $(if $(PYTHON311),tests/enzyme)
+	eval "$$($(PY) tests/real.py)"; $(PYTEST) tests/mpi tests/python tests/launch_test.py tests/jax $(if $(PYTHON311),tests/enzyme)
 	$(if $(PYTHON311),,@echo 'not run: the real Enzyme-JAX pass: no Python 3.11')
+	$(if $(PYTHON313),,@echo 'not run: the JAX of Python 3.13: no Python 3.13')
 	tests/julia/run
 
 test-full: export REACTANT_MPI_TEST_FULL := 1
