@@ -79,7 +79,7 @@ build/%: %.c $(HEADER) $(wildcard tests/c/*.h tests/bench/*.h) | $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(LINK)
 
-include tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.mk tests/sanitize/sanitize.mk
+include wrapper/wrapper.mk tests/fake/gpu/fakes.mk tests/fake/xla/fakes.mk tests/fake/layers/fakes.mk tests/sanitize/sanitize.mk
 
 # ---- Python and the MPIs ----------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ $(STATICCHECK): | $(RUN)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-build: $(LIB) ## build/libreactant_mpi.so
+build: $(LIB) $(WRAPPER) ## build/libreactant_mpi.so, and the wrapper that JAX opens
 
 demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both examples at 2 and 3 ranks, on MPICH and on Open MPI
 	@for mpi in mpich openmpi; do for n in 2 3; do for program in build/examples/allreduce '$(PY) examples/allreduce.py'; do \
@@ -167,10 +167,10 @@ demo: $(LIB) build/examples/allreduce $(RUN) $(MPI_mpich) $(MPI_openmpi) ## both
 		$(PY) tests/launch -n $$n --mpi $$mpi -- $$program; \
 	done; done; done; echo; echo 'demo: all examples right, on both MPIs, from one $(LIB)'
 
-test-programs: $(LIB) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) \
+test-programs: $(LIB) $(WRAPPER) $(PANIC) $(C_TESTS) $(C_FAKES) $(LAYER_FAKES) $(GPU_FAKES) $(XLA_FAKES) $(EXAMPLES) $(DEV) $(MPIS) $(PJRT) \
 	$(JAX) $(if $(PYTHON311),$(ENZYME)) $(if $(BIG),$(BIG_LIBRARIES) $(if $(PYTHON313),$(JAX313)))
 
-GATES      := header symbols elf imports generation bindings quiet
+GATES      := header symbols elf wrapper imports generation bindings quiet
 FULL_GATES := $(GATES) tidy reproducible install wheel
 PYTEST     := $(PY) -m pytest
 
@@ -208,7 +208,7 @@ check: test-programs lint ## format, vet, lint, all gates, test
 	tests/gates/run $(filter-out $(GATES),$(FULL_GATES))
 	@$(MAKE) --no-print-directory test
 
-bench-programs: $(LIB) $(C_BENCH) $(GPU_FAKES) $(DEV) $(MPIS)
+bench-programs: $(LIB) $(WRAPPER) $(C_BENCH) $(GPU_FAKES) $(DEV) $(MPIS)
 
 bench: ## figures, one a line (ONLY=prefix for a part)
 	@$(MAKE) --no-print-directory bench-programs >&2
@@ -229,18 +229,18 @@ generate: ## symbol list, version script, Python's and Julia's table from includ
 	go run ./internal/gen
 
 PC_VARS = -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g'
-install: $(LIB) ## into DESTDIR/PREFIX (/usr/local): library, header, pkg-config and CMake files
+install: $(LIB) $(WRAPPER) ## into DESTDIR/PREFIX (/usr/local): library, header, pkg-config and CMake files
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/reactant_mpi
 	install -m 644 $(HEADER) $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(REAL) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(REAL) $(WRAPPER) $(DESTDIR)$(PREFIX)/lib
 	ln -sfn $(notdir $(REAL)) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(DESTDIR)$(PREFIX)/lib/libreactant_mpi.so
 	sed $(PC_VARS) packaging/reactant_mpi.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/reactant_mpi.pc
 	for f in reactant_mpi-config reactant_mpi-config-version; do \
 		sed $(PC_VARS) packaging/$$f.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/reactant_mpi/$$f.cmake; done
 
-wheel: $(LIB) $(DEV) ## build/dist/reactant_mpi-*.whl, with the library inside
-	packaging/build_wheel $(PY) build/$(SONAME)
+wheel: $(LIB) $(WRAPPER) $(DEV) ## build/dist/reactant_mpi-*.whl, with the libraries inside
+	packaging/build_wheel $(PY) build/$(SONAME) $(WRAPPER)
 
 clean: ## remove build/ (the downloads in .venv/ stay)
 	rm -rf build

@@ -1,0 +1,49 @@
+/* MPI_Comm_split: how XLA makes a communicator for each clique of devices. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "wrapper.h"
+
+/* XLA does not look at the result of MPI_Comm_split, so what failed is told here, once, and again by every call on the COMM_NULL it gave. */
+static int split_error;
+
+int comm_wrong(uintptr_t word, const char *function)
+{
+    if (word == WRAPPER_COMM_NULL && __atomic_load_n(&split_error, __ATOMIC_ACQUIRE))
+        return fail_again(split_error);
+    if (word == WRAPPER_COMM_WORLD && world_error)
+        return fail_again(world_error);
+    if (word == WRAPPER_COMM_WORLD)
+        return fail(REACTANT_MPI_ERR_STATE, "%s: MPI_Init has not been called", function);
+    return fail(REACTANT_MPI_ERR_COMM, "%s: %#zx is not a communicator%s", function, (size_t)word,
+                word == WRAPPER_COMM_NULL ? ", but MPI_COMM_NULL" : "");
+}
+
+static int split_failed(int error, uintptr_t *out)
+{
+    char text[1024];
+    int none = 0;
+    *out = WRAPPER_COMM_NULL;
+    if (__atomic_compare_exchange_n(&split_error, &none, error, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        error_text(error, text, sizeof text);
+        fprintf(stderr, "reactant_mpi: JAX gets no communicator: %s\n", text);
+    }
+    return error;
+}
+
+EXPORT int MPIABI_Comm_split(uintptr_t word, int color, int key, uintptr_t *out)
+{
+    const struct comm *parent = comm_of(word);
+    if (!parent)
+        return split_failed(comm_wrong(word, "MPI_Comm_split"), out);
+    struct comm new = {0};
+    if (core.comm_split(parent->core, color, key, &new.core))
+        return split_failed(fail_core("MPI_Comm_split"), out);
+    *out = WRAPPER_COMM_NULL;
+    if (!new.core)
+        return 0;
+    new.rank = core.rank(new.core);
+    new.size = core.size(new.core);
+    *out = comm_publish(&new);
+    return *out ? 0 : split_failed(fail(REACTANT_MPI_ERR_MEMORY, "MPI_Comm_split: out of memory, or of communicators"), out);
+}
