@@ -123,6 +123,16 @@ static inline __attribute__((always_inline)) int start(const char *name, uint32_
 #include "internal/table/rows.inc"
 #include "internal/table/end.h"
 
+int rmpi_call_row(uint32_t row, const void *word, struct rmpi_call *a)
+{
+    return blocking(row, word, a);
+}
+
+int rmpi_start_row(uint32_t row, const void *word, struct rmpi_call *a, reactant_mpi_request **out)
+{
+    return start(rmpi_rows[row].name, row, word, a, out);
+}
+
 int reactant_mpi_run(reactant_mpi_request *request)
 {
     struct rmpi_request *r;

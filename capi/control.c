@@ -1,6 +1,7 @@
 /* The public control functions: argument checks, then one call into Go, or a look at the communicator's slot. */
 #include "_cgo_export.h"
 #include "capi/flight.h"
+#include "ffi/completer.h"
 #include "nccl/nccl.h"
 
 #include <stdlib.h>
@@ -63,7 +64,10 @@ int reactant_mpi_finalize(reactant_mpi_comm *comm)
         return rc;
     if (!comm || rmpi_comm_live(comm))
         rmpi_settle(rmpi_comm_live(comm));
-    return rmpiGoFinalize(comm);
+    rc = rmpiGoFinalize(comm);
+    if (!comm)
+        ffi_completer_end();
+    return rc;
 }
 
 int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out)

@@ -9,4 +9,6 @@ package main
 */
 import "C"
 
+import _ "reactantmpi/ffi" // the XLA FFI handlers
+
 func main() {}

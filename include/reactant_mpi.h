@@ -760,6 +760,49 @@ int reactant_mpi_register_symbols(reactant_mpi_map_fn map, unsigned flags);
  */
 int reactant_mpi_compiled_error(char *text, size_t n);
 
+/* ---- XLA FFI handlers, for compiled code -----------------------------------------------------------------------------------------
+ *
+ * To be registered with XLA under any name (jax.ffi.register_ffi_target, XLA_FFI_Handler_Register), platform Host. They say that they are of
+ * FFI version 0.1, so every runtime since then takes them. One call does the operation of the same name.
+ * Operands    [data] [token]; results likewise. send, barrier: no data in the result; recv, barrier: no data as operand. The token is an
+ *             F32[1] of the program's that is copied from operand to result: it orders calls. Buffers of XLA's own type TOKEN are skipped.
+ * Attributes  comm S64 (id); size S32 (ranks that the program was compiled for); wait PRED; by operation op, root, dest, source, tag, sendtag, recvtag
+ *             S32; permute: source S32, dests S32 list (this rank's); counts S64 list (every rank's), alltoallv: sendcounts, recvcounts S64 lists
+ *             (this rank's). Values are those of this header.
+ * wait        true: the call may block its thread. false: it is started (collectives then match started ones on the other ranks), and if it is
+ *             not over soon a thread of the library ends it and completes XLA's future. Equal on every rank.
+ * Shapes      by number of elements, with n ranks: allgather, gather n blocks in the result, scatter, reduce_scatter n blocks in the operand, on every rank;
+ *             lists: the sum of counts where the ranks' blocks meet, counts[rank] on the other side; else equal. Results that MPI would
+ *             leave alone are zeros (not the root; exscan on rank 0; no source).
+ * In place    operand and result may be the same buffer; a copy is made where the operation cannot.
+ * Types       those of this header; other 8-bit floats are moved, not reduced.
+ * Errors      NULL, or an XLA_FFI_Error whose code is INVALID_ARGUMENT (1 to 7, 11), FAILED_PRECONDITION (8, 20, 21, 43; another size),
+ *             UNIMPLEMENTED (10), DEADLINE_EXCEEDED (31), UNAVAILABLE (32), RESOURCE_EXHAUSTED (22), else INTERNAL; its text is that of the failure. NULL for a frame
+ *             that is NULL or has no api: there is nobody to tell.
+ */
+struct XLA_FFI_Error;
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error *reactant_mpi_ffi_allreduce(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_bcast(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_allgather(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_gather(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_scatter(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce_scatter(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_alltoall(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_scan(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_exscan(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_barrier(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_send(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_recv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_sendrecv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_permute(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_allgatherv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_gatherv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_scatterv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce_scatterv(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_alltoallv(struct XLA_FFI_CallFrame *frame);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,6 +39,8 @@ uint32_t reactant_mpi_version(void);
 const char *reactant_mpi_last_error(void);
 int reactant_mpi_recv(void *buf, size_t count,
                       const reactant_mpi_comm *comm, reactant_mpi_status *status); int reactant_mpi_a(reactant_mpi_comm **out);
+struct Frame;
+struct Frame *reactant_mpi_ffi(struct Frame *frame);
 #ifdef __cplusplus
 }
 #endif
@@ -55,7 +57,7 @@ func TestParse(t *testing.T) {
 		{"ANY_TAG", "-102", -102},
 		{"IN_PLACE", "1", 1},
 	}, h.Constants)
-	require.Equal(t, []string{"reactant_mpi_comm"}, h.Handles)
+	require.Equal(t, []string{"reactant_mpi_comm", "struct Frame"}, h.Handles)
 	require.Equal(t, []Function{{
 		"reactant_mpi_log_fn", "void", []Variable{{"void *", "arg"}, {"int", "level"}, {"const char *", "text"}},
 	}}, h.Callbacks)
@@ -71,6 +73,7 @@ func TestParse(t *testing.T) {
 			{"void *", "buf"}, {"size_t", "count"}, {"const reactant_mpi_comm *", "comm"}, {"reactant_mpi_status *", "status"},
 		}},
 		{"reactant_mpi_a", "int", []Variable{{"reactant_mpi_comm **", "out"}}},
+		{"reactant_mpi_ffi", "struct Frame *", []Variable{{"struct Frame *", "frame"}}},
 	}, h.Functions)
 }
 
@@ -113,6 +116,7 @@ func TestPython(t *testing.T) {
 		"\n    \"version\": (c_uint32, []),\n",
 		"\n    \"recv\": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(Status)]),\n",
 		"\n    \"a\": (c_int, [POINTER(c_void_p)]),\n",
+		"\n    \"ffi\": (c_void_p, [c_void_p]),\n",
 	} {
 		require.Contains(t, string(text), want)
 	}
@@ -171,10 +175,10 @@ func TestExports(t *testing.T) {
 	require.NoError(t, err)
 	script, err := exports(h)
 	require.NoError(t, err)
-	require.Contains(t, string(script), "REACTANT_MPI_3 {\nglobal:\n    reactant_mpi_a;\n    reactant_mpi_last_error;\n")
+	require.Contains(t, string(script), "REACTANT_MPI_3 {\nglobal:\n    reactant_mpi_a;\n    reactant_mpi_ffi;\n    reactant_mpi_last_error;\n")
 	list, err := symbols(h)
 	require.NoError(t, err)
-	require.Equal(t, "reactant_mpi_a\nreactant_mpi_last_error\nreactant_mpi_recv\nreactant_mpi_version\n", string(list))
+	require.Equal(t, "reactant_mpi_a\nreactant_mpi_ffi\nreactant_mpi_last_error\nreactant_mpi_recv\nreactant_mpi_version\n", string(list))
 }
 
 // The real header is understood whole: every line that looks like a prototype is a function of ours.

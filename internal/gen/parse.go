@@ -57,10 +57,11 @@ var (
 	initialiser  = regexp.MustCompile(`^\{ ?sizeof\((\w+)\), (.*?) ?\}$`)
 
 	opaque   = regexp.MustCompile(`^typedef struct (\w+) (\w+)$`)
+	foreign  = regexp.MustCompile(`^struct \w+$`)
 	callback = regexp.MustCompile(`^typedef (.+?) ?\(\*(\w+)\) ?\((.*)\)$`)
 	record   = regexp.MustCompile(`^typedef struct (\w+) \{(.*)\} (\w+)$`)
 	function = regexp.MustCompile(`^([\w *]+?)(\w+) ?\(([^()]*)\)$`)
-	variable = regexp.MustCompile(`^((?:const )?\w+ \**)(\w+)$`)
+	variable = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ \**)(\w+)$`)
 )
 
 func parse(text string) (*Header, error) {
@@ -155,6 +156,10 @@ func (h *Header) define(line string, numbers *types.Package) error {
 func (h *Header) declare(text string) error {
 	if m := opaque.FindStringSubmatch(text); m != nil && m[1] == m[2] {
 		h.Handles = append(h.Handles, m[1])
+		return nil
+	}
+	if foreign.MatchString(text) { // somebody else's struct
+		h.Handles = append(h.Handles, text)
 		return nil
 	}
 	if m := callback.FindStringSubmatch(text); m != nil {

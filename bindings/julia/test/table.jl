@@ -12,7 +12,7 @@ const IN_JULIA = Dict(
 "What ccall takes for a C declaration, with or without a name after it."
 function in_julia(declaration)
     text = strip(replace(declaration, r"\s+" => " "))
-    m = match(r"^(const char \*|(?:const )?\w+ ?\*{0,2}) ?\w*$", text)
+    m = match(r"^(const char \*|(?:const )?(?:struct )?\w+ ?\*{0,2}) ?\w*$", text)
     m === nothing && error("what is $text?")
     type = strip(m[1])
     haskey(IN_JULIA, type) && return IN_JULIA[type]

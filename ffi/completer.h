@@ -1,0 +1,27 @@
+/* Started calls whose futures are completed by one thread of the library. */
+#ifndef RMPI_FFI_COMPLETER_H
+#define RMPI_FFI_COMPLETER_H
+
+#include "ffi/record.h"
+
+#pragma GCC visibility push(hidden)
+
+struct ffi_pending {
+    struct ffi_pending *next;
+    const struct ffi_api *api;
+    struct ffi_future *future;
+    reactant_mpi_request *request;
+    struct ffi_after after;
+    uint32_t row;
+};
+
+/* The thread takes it over; where none can be made it is waited for here. */
+void ffi_complete_later(struct ffi_pending *p);
+/* This thread is about to wait: if it is the completer inside a future's continuation, another one goes on for it. */
+void ffi_completer_waits(void);
+/* MPI has ended: what is pending fails, and the thread ends. */
+void ffi_completer_end(void);
+
+#pragma GCC visibility pop
+
+#endif
