@@ -1,9 +1,9 @@
 /*
- * The thread that ends started calls and completes their futures. It is made when the first call is not done at once, sleeps while
- * nothing is pending, and looks with growing pauses while something is: MPI makes progress in those looks.
+ * The thread that ends started calls and completes their futures. It is made when the first call is not over at once, sleeps while nothing
+ * is pending, and looks with growing pauses while something is: MPI makes progress in those looks.
  *
- * Completing a future runs what XLA has waiting for it, on this thread. If that waits for other ranks itself, a second thread is made to go
- * on with the rest, and this one ends when it comes back: there is one at work at any time.
+ * Completing a future runs what XLA has waiting for it, on this thread: other handlers among it, which may wait for other ranks. So the
+ * thread gives up the lead before, and where something is pending a second one takes it. One at a time looks, one more may be spare.
  */
 #define _GNU_SOURCE
 #include "ffi/completer.h"
@@ -15,14 +15,18 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static struct ffi_pending *incoming, **last = &incoming; /* in the order of their starts */
-static struct ffi_pending *active;                       /* the working thread's alone */
-static int working, ending;
-static unsigned generation; /* of the working thread */
+enum { YIELDS = 20, MOST_END_MS = 1000 };
 
-static _Thread_local unsigned mine; /* generation of this thread; 0: it is none of ours */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+/* With the lock. */
+static struct ffi_pending *incoming, **last = &incoming; /* in the order of their starts */
+static int threads, led, ending;
+static int spare; /* threads that wait for the lead, or have yet to begin */
+/* The leader's. */
+static struct ffi_pending *active;
+
+static _Thread_local int is_ours;
 
 static void complete(struct ffi_pending *p, int code)
 {
@@ -41,38 +45,36 @@ static void complete(struct ffi_pending *p, int code)
     free(p);
 }
 
-/* One look at each. 1: some were done. Those that are not stay in their order. */
-static int look(void)
+/* The first that is over, out of the list; NULL: none is. */
+static struct ffi_pending *look(int *code)
 {
-    struct ffi_pending **at = &active;
-    int any = 0;
-    while (__atomic_load_n(&generation, __ATOMIC_RELAXED) == mine && *at) {
+    for (struct ffi_pending **at = &active; *at; at = &(*at)->next) {
         struct ffi_pending *p = *at;
         reactant_mpi_status got;
         int done, rc = reactant_mpi_test(p->request, &done, &got);
-        if (!done && rc == 0) {
-            at = &p->next;
+        if (!done && rc == 0)
             continue;
-        }
         *at = p->next;
-        any = 1;
-        complete(p, ffi_finish(p->row, &p->after, rc, &got));
+        *code = ffi_finish(p->row, &p->after, rc, &got);
+        return p;
     }
-    return any;
+    return NULL;
 }
 
-/* With the lock: until something new is there, or it is time for another look. */
-static void pause_for(int turn)
+static struct timespec from_now(long ns)
 {
-    const long nap = turn < 200 ? 20000 : turn < 2000 ? 100000 : 1000000;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += nap;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_cond_clockwait(&wake, &lock, CLOCK_MONOTONIC, &until);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (t.tv_nsec + ns) / 1000000000;
+    t.tv_nsec = (t.tv_nsec + ns) % 1000000000;
+    return t;
+}
+
+/* Until something new is there, or it is time for another look. */
+static void pause_before(int turn)
+{
+    const struct timespec until = from_now(turn < 200 ? 20000 : turn < 2000 ? 100000 : 1000000);
+    pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until);
 }
 
 static void take_incoming(void)
@@ -85,91 +87,120 @@ static void take_incoming(void)
     last = &incoming;
 }
 
-static void *work(void *number)
+/* With the lock, as the leader: the next call that is over; NULL: the end has come, and nothing is pending. */
+static struct ffi_pending *next_done(int *code)
 {
-    mine = (unsigned)(uintptr_t)number;
-    prctl(PR_SET_TIMERSLACK, 1000ul);
-    pthread_mutex_lock(&lock);
-    for (int turn = 0; generation == mine; turn++) {
+    struct ffi_pending *p = NULL;
+    for (int turn = 0; !p; turn++) {
         if (incoming)
             turn = 0;
         else if (!active && ending)
-            break;
+            return NULL;
         else if (!active)
-            pthread_cond_wait(&wake, &lock);
-        else if (turn > 20)
-            pause_for(turn);
+            pthread_cond_wait(&changed, &lock);
+        else if (turn > YIELDS)
+            pause_before(turn);
         take_incoming();
         pthread_mutex_unlock(&lock);
-        if (look())
-            turn = 0;
-        else if (turn < 20)
+        p = look(code);
+        if (!p && turn <= YIELDS)
             sched_yield();
         pthread_mutex_lock(&lock);
     }
-    if (generation == mine)
-        working = 0;
-    pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(&lock);
-    return NULL;
+    return p;
 }
 
-/* With the lock. */
-static int start_thread(void)
+static void start_thread(void);
+
+/* With the lock: somebody looks after what is pending. */
+static void see_to_it(void)
+{
+    if (led || spare)
+        pthread_cond_broadcast(&changed);
+    else
+        start_thread();
+}
+
+static void *work(void *unused)
+{
+    is_ours = 1;
+    prctl(PR_SET_TIMERSLACK, 1000ul);
+    pthread_mutex_lock(&lock);
+    spare--;
+    for (;;) {
+        struct ffi_pending *p;
+        int code;
+        if (led) {
+            if (spare || ending)
+                break;
+            spare++;
+            while (led && !ending)
+                pthread_cond_wait(&changed, &lock);
+            spare--;
+            continue;
+        }
+        led = 1;
+        p = next_done(&code);
+        led = 0;
+        if (!p)
+            break;
+        if (active || incoming)
+            see_to_it();
+        pthread_mutex_unlock(&lock);
+        complete(p, code);
+        pthread_mutex_lock(&lock);
+    }
+    threads--;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+/* With the lock. It is spare at first. */
+static void start_thread(void)
 {
     pthread_attr_t detached;
     pthread_t thread;
     sigset_t all, before;
     int rc;
-    if (++generation == 0)
-        generation = 1;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* the host's signals are for the host's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&thread, &detached, work, (void *)(uintptr_t)generation);
+    rc = pthread_create(&thread, &detached, work, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&detached);
-    working = rc == 0;
-    return rc == 0 ? 0 : -1;
+    threads += rc == 0;
+    spare += rc == 0;
 }
 
 void ffi_complete_later(struct ffi_pending *p)
 {
-    reactant_mpi_status got;
-    int there;
+    int nobody;
     p->next = NULL;
     pthread_mutex_lock(&lock);
     ending = 0;
-    there = working || start_thread() == 0;
-    if (there) {
+    see_to_it();
+    nobody = threads == 0; /* and none can be made */
+    if (!nobody) {
         *last = p;
         last = &p->next;
-        pthread_cond_signal(&wake);
     }
     pthread_mutex_unlock(&lock);
-    if (!there) {
+    if (nobody) {
+        reactant_mpi_status got;
         const int rc = reactant_mpi_wait(p->request, &got);
         complete(p, ffi_finish(p->row, &p->after, rc, &got));
     }
 }
 
-void ffi_completer_waits(void)
-{
-    if (likely(mine == 0))
-        return;
-    pthread_mutex_lock(&lock);
-    if (mine == generation)
-        start_thread();
-    pthread_mutex_unlock(&lock);
-}
-
 void ffi_completer_end(void)
 {
+    const struct timespec until = from_now(MOST_END_MS * 1000000l);
     pthread_mutex_lock(&lock);
     ending = 1;
-    pthread_cond_broadcast(&wake);
-    while (working && mine != generation)
-        pthread_cond_wait(&wake, &lock);
+    pthread_cond_broadcast(&changed);
+    while (threads > is_ours && pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
     pthread_mutex_unlock(&lock);
 }

@@ -17,9 +17,7 @@ struct ffi_pending {
 
 /* The thread takes it over; where none can be made it is waited for here. */
 void ffi_complete_later(struct ffi_pending *p);
-/* This thread is about to wait: if it is the completer inside a future's continuation, another one goes on for it. */
-void ffi_completer_waits(void);
-/* MPI has ended: what is pending fails, and the thread ends. */
+/* MPI has ended: what is pending fails, and the threads end. */
 void ffi_completer_end(void);
 
 #pragma GCC visibility pop

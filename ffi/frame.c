@@ -223,12 +223,12 @@ static int read_type(struct ffi_call *call)
         return 0;
     if ((size_t)dtype >= sizeof dtypes / sizeof *dtypes || dtypes[dtype].type == 0)
         FAIL(TYPE, "XLA's element type %d is not known here", dtype);
-    if (dtypes[dtype].bits < 8)
-        FAIL(UNSUPPORTED, "elements of %d bits (%s) cannot be moved; convert to an 8-bit type before", dtypes[dtype].bits, dtypes[dtype].name);
     if (reduces && !dtypes[dtype].reduces)
         FAIL(UNSUPPORTED, "%s is moved, not reduced; convert to BF16 or F32 before", dtypes[dtype].name);
     call->type = dtypes[dtype].type;
-    call->bytes = dtypes[dtype].bits / 8u;
+    call->bits = dtypes[dtype].bits;
+    if (call->in.count > PTRDIFF_MAX / 16 || call->out.count > PTRDIFF_MAX / 16)
+        FAIL(COUNT, "%zu elements do not fit the address space", call->in.count > call->out.count ? call->in.count : call->out.count);
     return 0;
 }
 

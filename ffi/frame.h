@@ -32,8 +32,8 @@ struct ffi_call {
     struct rmpi_comm *comm;
     struct ffi_value attr[FFI_ATTRS];
     struct ffi_data in, out;
-    int type;     /* ours, of in and out */
-    size_t bytes; /* of an element */
+    int type;    /* ours, of in and out */
+    size_t bits; /* of an element; below 8 they are packed in bytes, all of a buffer together, the first one lowest */
 };
 
 /* Whether a frame asks for something else than the call itself: what the handler is, another stage. It has been answered. */
@@ -44,6 +44,11 @@ int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t ro
 int ffi_fail(uint32_t row, int code, const char *format, ...) __attribute__((cold, noinline, format(printf, 3, 4)));
 /* This thread's failure as XLA's error. */
 struct XLA_FFI_Error *ffi_error(const struct ffi_api *api, uint32_t row, int code) __attribute__((cold, noinline));
+
+static inline size_t ffi_bytes(const struct ffi_call *call, size_t count)
+{
+    return call->bits < 8 ? (count * call->bits + 7) / 8 : count * (call->bits / 8);
+}
 
 static inline int ffi_has_input(uint32_t row)
 {

@@ -19,7 +19,6 @@ static int blocking(const struct ffi_call *call, struct rmpi_call *a, const stru
     reactant_mpi_status got = {0};
     int rc;
     a->status = &got;
-    ffi_completer_waits();
     rc = rmpi_call_row(call->row, call->comm, a);
     return ffi_finish(call->row, after, rc, &got);
 }
@@ -39,7 +38,6 @@ static int later(const struct ffi_call *call, reactant_mpi_request *request, con
         return 0;
     }
     free(p);
-    ffi_completer_waits();
     rc = reactant_mpi_wait(request, &got);
     return ffi_finish(call->row, after, rc, &got);
 }

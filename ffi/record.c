@@ -137,6 +137,18 @@ static int counts_of(const struct ffi_call *call, struct rmpi_call *a, struct ff
     }
 }
 
+/* Elements of less than a byte are moved as bytes. */
+static int pack(const struct ffi_call *call, struct rmpi_call *a)
+{
+    const int one_block = shapes[call->row] == EQUAL || shapes[call->row] == FREE || call->comm->size == 1;
+    if (shapes[call->row] >= RESULT_LISTED || (!one_block && a->count * call->bits % 8 != 0))
+        FAIL(UNSUPPORTED, "elements of %zu bits are moved in blocks of whole bytes, and of equal size; convert to an 8-bit type before",
+             call->bits);
+    a->count = ffi_bytes(call, a->count);
+    a->recv_count = ffi_bytes(call, a->recv_count);
+    return 0;
+}
+
 /* Where MPI leaves the result of this rank as it was. */
 static int leaves_result(const struct ffi_call *call)
 {
@@ -158,14 +170,12 @@ static int leaves_result(const struct ffi_call *call)
 int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_lists *lists, struct ffi_after *after)
 {
     const unsigned rules = rmpi_rows[call->row].rules;
-    const size_t in_bytes = call->in.count * call->bytes, out_bytes = call->out.count * call->bytes;
+    const size_t in_bytes = ffi_bytes(call, call->in.count), out_bytes = ffi_bytes(call, call->out.count);
     int rc;
     *a = (struct rmpi_call){.send = call->in.data, .recv = call->out.data, .type = call->type};
     *after = (struct ffi_after){.must_come = SIZE_MAX};
     lists->displs = lists->few;
-    if (call->bytes && (call->in.count > PTRDIFF_MAX / call->bytes || call->out.count > PTRDIFF_MAX / call->bytes))
-        FAIL(COUNT, "%zu elements of %zu bytes do not fit the address space", call->in.count, call->bytes);
-    if ((rc = counts_of(call, a, lists)) != 0) {
+    if ((rc = counts_of(call, a, lists)) != 0 || (call->bits < 8 && (rc = pack(call, a)) != 0)) {
         ffi_lists_free(lists);
         return rc;
     }
