@@ -1,11 +1,13 @@
 /* The collectives that XLA calls. */
-#include "wrapper.h"
+#include "group.h"
 
 EXPORT int MPIABI_Allreduce(const void *send, void *recv, int count, uintptr_t type, uintptr_t op, uintptr_t word)
 {
     struct comm *comm = comm_of(word);
     if (!comm)
         return comm_wrong(word, "MPI_Allreduce");
+    if (comm->group)
+        return group_allreduce(comm, &(struct call){"MPI_Allreduce", send, recv, (size_t)count, (int)type, (int)op});
     return core.allreduce(send, recv, (size_t)count, (int)type, (int)op, comm->core) ? fail_core("MPI_Allreduce") : 0;
 }
 
@@ -18,6 +20,8 @@ EXPORT int MPIABI_Reduce_scatter(const void *send, void *recv, const int *counts
     for (int i = 1; i < comm->size; i++)
         if (counts[i] != counts[0])
             return fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Reduce_scatter: blocks of %d and of %d elements: all must have one size", counts[0], counts[i]);
+    if (comm->group)
+        return group_reduce_scatter(comm, &(struct call){"MPI_Reduce_scatter", send, recv, (size_t)counts[0], (int)type, (int)op});
     return core.reduce_scatter(send, recv, (size_t)counts[0], (int)type, (int)op, comm->core) ? fail_core("MPI_Reduce_scatter") : 0;
 }
 
@@ -29,6 +33,8 @@ EXPORT int MPIABI_Allgather(const void *send, int send_count, uintptr_t send_typ
     if ((send_count != recv_count || send_type != recv_type) && send != (const void *)WRAPPER_IN_PLACE)
         return fail(REACTANT_MPI_ERR_COUNT, "MPI_Allgather: %d elements of type %#zx are sent and %d of type %#zx received", send_count,
                     (size_t)send_type, recv_count, (size_t)recv_type);
+    if (comm->group)
+        return group_allgather(comm, &(struct call){"MPI_Allgather", send, recv, (size_t)recv_count, (int)recv_type, 0});
     return core.allgather(send, recv, (size_t)recv_count, (int)recv_type, comm->core) ? fail_core("MPI_Allgather") : 0;
 }
 
@@ -37,5 +43,7 @@ EXPORT int MPIABI_Barrier(uintptr_t word)
     struct comm *comm = comm_of(word);
     if (!comm)
         return comm_wrong(word, "MPI_Barrier");
+    if (comm->group)
+        return group_barrier(comm, &(struct call){.name = "MPI_Barrier"});
     return core.barrier(comm->core) ? fail_core("MPI_Barrier") : 0;
 }

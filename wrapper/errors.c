@@ -40,15 +40,17 @@ int fail(int code, const char *format, ...)
     char text[MAX_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (core.error_name && length >= 0 && (size_t)length < sizeof text)
+        snprintf(text + length, sizeof text - (size_t)length, " (%s)", core.error_name(code));
     return keep(code, text);
 }
 
 int fail_core(const char *what)
 {
     const int code = core.last_error_code();
-    return fail(code, "%s: %s (%s)", what, core.last_error(), core.error_name(code));
+    return fail(code, "%s: %s", what, core.last_error());
 }
 
 static bool look(int error, struct kept *out)

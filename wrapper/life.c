@@ -62,16 +62,16 @@ static int adopt(reactant_mpi_comm *comm, int devices)
     if (core.comm_dup(comm, &new.comm.core))
         return fail_core("MPI_Init");
     new.timeout_ms = described_number(comm, "call_timeout_ms");
-    new.start_timeout_ms = described_number(comm, "timeout_ms");
+    new.split_timeout_ms = new.timeout_ms ? new.timeout_ms : described_number(comm, "timeout_ms");
     new.devices = malloc(sizeof(int) * (size_t)new.comm.size);
     if (!new.devices)
         return fail(REACTANT_MPI_ERR_MEMORY, "MPI_Init: out of memory");
-    if (core.allgather(&devices, new.devices, 1, REACTANT_MPI_INT32, new.comm.core)) {
-        free(new.devices);
+    if (core.allgather(&devices, new.devices, 1, REACTANT_MPI_INT32, new.comm.core))
         return fail_core("MPI_Init");
-    }
     for (int i = 0; i < new.comm.size; i++)
         new.several |= new.devices[i] != 1;
+    if (new.several && (core.comm_dup(comm, &new.talk) || (new.timeout_ms && core.comm_set_timeout(new.talk, 0))))
+        return fail_core("MPI_Init");
     described(NULL, "thread_level", thread_level, sizeof thread_level);
     world = new;
     return 0;

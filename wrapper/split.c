@@ -1,15 +1,15 @@
 /* MPI_Comm_split: how XLA makes a communicator for each clique of devices. */
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "wrapper.h"
 
 /* XLA does not look at the result of MPI_Comm_split, so what failed is told here, once, and again by every call on the COMM_NULL it gave. */
-static int split_error;
+static _Atomic int split_error;
 
 int comm_wrong(uintptr_t word, const char *function)
 {
-    if (word == WRAPPER_COMM_NULL && __atomic_load_n(&split_error, __ATOMIC_ACQUIRE))
+    if (word == WRAPPER_COMM_NULL && split_error)
         return fail_again(split_error);
     if (word == WRAPPER_COMM_WORLD && world_error)
         return fail_again(world_error);
@@ -24,9 +24,25 @@ static int split_failed(int error, uintptr_t *out)
     char text[1024];
     int none = 0;
     *out = WRAPPER_COMM_NULL;
-    if (__atomic_compare_exchange_n(&split_error, &none, error, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (atomic_compare_exchange_strong(&split_error, &none, error)) {
         error_text(error, text, sizeof text);
         fprintf(stderr, "reactant_mpi: JAX gets no communicator: %s\n", text);
+    }
+    return error;
+}
+
+/* One device in each process. */
+static int split_processes(const struct comm *parent, int color, int key, struct comm *out)
+{
+    static atomic_flag inside = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&inside))
+        return fail(REACTANT_MPI_ERR_STATE, "MPI_Comm_split: several devices of this process call, and it has one by JAX_NUM_CPU_DEVICES, by "
+                    "--xla_force_host_platform_device_count in XLA_FLAGS, or by reactant_mpi.jax.initialize");
+    const int error = core.comm_split(parent->core, color, key, &out->core) ? fail_core("MPI_Comm_split") : 0;
+    atomic_flag_clear(&inside);
+    if (out->core) {
+        out->rank = core.rank(out->core);
+        out->size = core.size(out->core);
     }
     return error;
 }
@@ -34,16 +50,17 @@ static int split_failed(int error, uintptr_t *out)
 EXPORT int MPIABI_Comm_split(uintptr_t word, int color, int key, uintptr_t *out)
 {
     const struct comm *parent = comm_of(word);
+    struct comm new = {0};
+    *out = WRAPPER_COMM_NULL;
     if (!parent)
         return split_failed(comm_wrong(word, "MPI_Comm_split"), out);
-    struct comm new = {0};
-    if (core.comm_split(parent->core, color, key, &new.core))
-        return split_failed(fail_core("MPI_Comm_split"), out);
-    *out = WRAPPER_COMM_NULL;
-    if (!new.core)
+    if (world.several && parent != &world.comm)
+        return split_failed(fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Comm_split: with several devices in a process only MPI_COMM_WORLD is split"), out);
+    const int error = world.several ? round_join(color, key, &new) : split_processes(parent, color, key, &new);
+    if (error)
+        return split_failed(error, out);
+    if (!new.size) /* no colour */
         return 0;
-    new.rank = core.rank(new.core);
-    new.size = core.size(new.core);
     *out = comm_publish(&new);
     return *out ? 0 : split_failed(fail(REACTANT_MPI_ERR_MEMORY, "MPI_Comm_split: out of memory, or of communicators"), out);
 }

@@ -55,6 +55,10 @@ int fail_again(int error) __attribute__((cold));
 int error_code(int error);           /* the code of reactant_mpi.h */
 void error_text(int error, char *text, size_t n);
 
+/* ---- types.c ------------------------------------------------------------------------------------------------------------------ */
+
+size_t type_size(uintptr_t type); /* 0: none of ours */
+
 /* ---- comms.c ------------------------------------------------------------------------------------------------------------------ */
 
 struct group;
@@ -74,22 +78,31 @@ int comm_wrong(uintptr_t word, const char *function);
 /* A word for it, or 0 when there are too many. */
 uintptr_t comm_publish(const struct comm *comm);
 
-/* ---- types.c ------------------------------------------------------------------------------------------------------------------ */
-
-size_t type_size(uintptr_t type); /* 0: none of ours */
-
 /* ---- life.c ------------------------------------------------------------------------------------------------------------------- */
 
 /* What the processes of the job have; written by MPI_Init and use. */
 struct world {
-    struct comm comm;      /* MPI_COMM_WORLD: the processes */
-    int *devices;          /* of each process */
-    bool several;          /* some process has not one */
-    int timeout_ms;        /* of calls; 0 = none */
-    int start_timeout_ms;  /* of making communicators; 0 = none */
+    struct comm comm;        /* MPI_COMM_WORLD: the processes */
+    reactant_mpi_comm *talk; /* for the messages of split; no deadline, split has its own */
+    int *devices;            /* of each process */
+    bool several;            /* some process has not one */
+    int timeout_ms;          /* of calls; 0 = none */
+    int split_timeout_ms;    /* of making communicators; 0 = none */
 };
 extern struct world world;
 extern int world_error; /* why there is none: a failed call's code */
 bool life_ended(void);
+
+/* ---- round.c: what the devices of all processes say when they split ----------------------------------------------------------- */
+
+struct said {
+    int32_t called, color, key;
+};
+
+/*
+ * Tells the others what this device says; one thread of each process gathers what all say and makes the communicators of this process's
+ * devices from it. Gives this device's, or a failed call's code.
+ */
+int round_join(int color, int key, struct comm *out);
 
 #endif
