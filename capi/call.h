@@ -16,6 +16,7 @@ int rmpi_layers(struct rmpi_comm *c, const struct rmpi_call *a);
 /* Public calls for those who have a row and not a name (ffi/): blocking, started, on a stream. The record is as the user gave it. */
 int rmpi_call_row(uint32_t row, const void *word, struct rmpi_call *a);
 int rmpi_start_row(uint32_t row, const void *word, struct rmpi_call *a, reactant_mpi_request **out);
+int rmpi_stream_row(uint32_t row, const void *word, struct rmpi_call *a, void *stream); /* not the rows of stream_v.c */
 /* Failures: write the thread's record, latch on the communicator, give the code. */
 int rmpi_call_failed(struct rmpi_comm *c, int code, const char *function, const char *format, ...)
     __attribute__((cold, noinline, format(printf, 4, 5)));

@@ -177,6 +177,11 @@ INLINE int on_stream(uint32_t id, const void *word, struct rmpi_call *a, void *s
 #include "internal/table/rows.inc"
 #include "internal/table/end.h"
 
+int rmpi_stream_row(uint32_t row, const void *word, struct rmpi_call *a, void *stream)
+{
+    return on_stream(row, word, a, stream);
+}
+
 /* ---- groups: of the one NCCL of the process, on the calling thread ---- */
 
 /* Non-blocking communicators are still at work when the group ends. Which ones were in it only NCCL knows: all are waited for. */

@@ -6,6 +6,17 @@
 
 #pragma GCC visibility push(hidden)
 
+/* What is left to do after the call. */
+struct ffi_after {
+    void *zero;
+    size_t zero_bytes;
+    void *copy; /* of an operand that is also the result */
+    size_t must_come;
+};
+
+/* After the call gave `code`: the final code (host.c). */
+int ffi_finish(uint32_t row, const struct ffi_after *after, int code, const reactant_mpi_status *got);
+
 struct ffi_pending {
     struct ffi_pending *next;
     const struct ffi_api *api;

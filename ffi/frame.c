@@ -17,6 +17,8 @@ static const struct {
 #undef ATTRIBUTE
 };
 
+enum { NOWHERE, EVERYWHERE, ON_DEVICES };
+
 static const struct {
     const char *name;
     int16_t type;
@@ -223,7 +225,7 @@ static int read_type(struct ffi_call *call)
         return 0;
     if ((size_t)dtype >= sizeof dtypes / sizeof *dtypes || dtypes[dtype].type == 0)
         FAIL(TYPE, "XLA's element type %d is not known here", dtype);
-    if (reduces && !dtypes[dtype].reduces)
+    if (reduces && dtypes[dtype].reduces != EVERYWHERE && (!call->on_device || dtypes[dtype].reduces != ON_DEVICES))
         FAIL(UNSUPPORTED, "%s is moved, not reduced; convert to BF16 or F32 before", dtypes[dtype].name);
     call->type = dtypes[dtype].type;
     call->bits = dtypes[dtype].bits;
@@ -234,27 +236,30 @@ static int read_type(struct ffi_call *call)
 
 /* ---- the whole ---- */
 
-int ffi_is_a_question(struct XLA_FFI_CallFrame *frame)
+int ffi_is_no_call(struct XLA_FFI_CallFrame *frame, uint32_t row)
 {
-    const struct ffi_extension *extension = frame->extension_start;
+    const struct ffi_extension *extension = frame ? frame->extension_start : NULL;
     if (extension && extension->type == FFI_EXTENSION_METADATA) {
         struct ffi_metadata *m = ((const struct ffi_metadata_extension *)extension)->metadata;
         m->api_version = (struct ffi_api_version){sizeof m->api_version, NULL, FFI_MAJOR, FFI_MINOR};
         m->traits = 0;
         return 1;
     }
+    if (!frame || !frame->api) {
+        ffi_fail(row, REACTANT_MPI_ERR_ARGUMENT, "the call frame is NULL, or has no api");
+        return 1;
+    }
     return frame->stage != FFI_EXECUTE;
 }
 
-int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t row)
+int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t row, int on_device)
 {
     const void *word;
-    float *token = NULL, *next = NULL;
     int rc;
-    *call = (struct ffi_call){.frame = frame, .row = row};
+    *call = (struct ffi_call){.frame = frame, .row = row, .on_device = on_device};
     if ((rc = read_attributes(call)) != 0 ||
-        (rc = read_buffers(call, "operand", &frame->args, ffi_has_input(row), &call->in, &token)) != 0 ||
-        (rc = read_buffers(call, "result", &frame->rets, (rmpi_rows[row].rules & HAS_RECV) != 0, &call->out, &next)) != 0 ||
+        (rc = read_buffers(call, "operand", &frame->args, ffi_has_input(row), &call->in, &call->token)) != 0 ||
+        (rc = read_buffers(call, "result", &frame->rets, (rmpi_rows[row].rules & HAS_RECV) != 0, &call->out, &call->next_token)) != 0 ||
         (rc = read_type(call)) != 0)
         return rc;
     word = (const void *)(uintptr_t)call->attr[FFI_ATTR_comm].number;
@@ -264,6 +269,5 @@ int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t ro
     if (call->attr[FFI_ATTR_size].number != call->comm->size)
         FAIL(STATE, "the program was compiled for %lld ranks, and communicator %d has %d: compile it again in this job",
              (long long)call->attr[FFI_ATTR_size].number, rmpi_comm_number(call->comm), call->comm->size);
-    *next = *token;
     return 0;
 }

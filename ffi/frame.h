@@ -32,14 +32,17 @@ struct ffi_call {
     struct rmpi_comm *comm;
     struct ffi_value attr[FFI_ATTRS];
     struct ffi_data in, out;
+    float *token, *next_token;
+    int on_device;
     int type;    /* ours, of in and out */
     size_t bits; /* of an element; below 8 they are packed in bytes, all of a buffer together, the first one lowest */
 };
 
-/* Whether a frame asks for something else than the call itself: what the handler is, another stage. It has been answered. */
-int ffi_is_a_question(struct XLA_FFI_CallFrame *frame);
-/* Read and check a frame; the token has been handed on. 0, or a public code with the failure recorded. */
-int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t row);
+/* Whether a frame asks for something else than the call itself: what the handler is, another stage; it has been answered. Or there is
+ * nobody to tell. */
+int ffi_is_no_call(struct XLA_FFI_CallFrame *frame, uint32_t row);
+/* Read and check a frame. 0, or a public code with the failure recorded. */
+int ffi_read(struct ffi_call *call, struct XLA_FFI_CallFrame *frame, uint32_t row, int on_device);
 /* Records a failure of this thread, named after the row; gives the code. */
 int ffi_fail(uint32_t row, int code, const char *format, ...) __attribute__((cold, noinline, format(printf, 3, 4)));
 /* This thread's failure as XLA's error. */

@@ -2,7 +2,6 @@
 #include "ffi/record.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FAIL(code, ...) return ffi_fail(call->row, REACTANT_MPI_ERR_##code, __VA_ARGS__)
 
@@ -167,18 +166,16 @@ static int leaves_result(const struct ffi_call *call)
     }
 }
 
-int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_lists *lists, struct ffi_after *after)
+int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_lists *lists, struct ffi_around *around)
 {
     const unsigned rules = rmpi_rows[call->row].rules;
     const size_t in_bytes = ffi_bytes(call, call->in.count), out_bytes = ffi_bytes(call, call->out.count);
     int rc;
     *a = (struct rmpi_call){.send = call->in.data, .recv = call->out.data, .type = call->type};
-    *after = (struct ffi_after){.must_come = SIZE_MAX};
+    *around = (struct ffi_around){.must_come = SIZE_MAX};
     lists->displs = lists->few;
-    if ((rc = counts_of(call, a, lists)) != 0 || (call->bits < 8 && (rc = pack(call, a)) != 0)) {
-        ffi_lists_free(lists);
+    if ((rc = counts_of(call, a, lists)) != 0 || (call->bits < 8 && (rc = pack(call, a)) != 0))
         return rc;
-    }
     a->op = (int)number(call, FFI_ATTR_op);
     a->root = (int)number(call, rules & HAS_DEST ? FFI_ATTR_dest : FFI_ATTR_root);
     a->source = (int)number(call, FFI_ATTR_source);
@@ -187,20 +184,15 @@ int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_list
     a->dests = call->attr[FFI_ATTR_dests].list;
     a->n_dests = (int)number(call, FFI_ATTR_dests);
     if (leaves_result(call)) {
-        after->zero = a->recv;
-        after->zero_bytes = out_bytes;
+        around->zero = a->recv;
+        around->zero_bytes = out_bytes;
     } else if (rules & HAS_SOURCE) {
-        after->must_come = out_bytes;
+        around->must_come = out_bytes;
     }
-    if (call->row == RMPI_bcast && a->root == call->comm->rank && a->recv != a->send && in_bytes)
-        memcpy(a->recv, a->send, in_bytes);
-    if (rules & EQUAL_IS_REFUSED && a->send == a->recv && in_bytes) {
-        if (!(after->copy = malloc(in_bytes))) {
-            ffi_lists_free(lists);
-            FAIL(MEMORY, "no memory for a copy of the operand (%zu bytes), which is also the result", in_bytes);
-        }
-        a->send = memcpy(after->copy, a->send, in_bytes);
-    }
+    if (call->row == RMPI_bcast && a->root == call->comm->rank && a->recv != a->send)
+        around->first = in_bytes;
+    if (rules & EQUAL_IS_REFUSED && a->send == a->recv)
+        around->apart = in_bytes;
     return 0;
 }
 
@@ -208,17 +200,4 @@ void ffi_lists_free(struct ffi_lists *lists)
 {
     if (lists->displs != lists->few)
         free(lists->displs);
-}
-
-int ffi_finish(uint32_t row, const struct ffi_after *after, int code, const reactant_mpi_status *got)
-{
-    free(after->copy);
-    if (code != 0)
-        return code;
-    if (after->zero_bytes)
-        memset(after->zero, 0, after->zero_bytes);
-    if (after->must_come != SIZE_MAX && got->bytes != after->must_come)
-        return ffi_fail(row, REACTANT_MPI_ERR_COUNT, "the message from rank %d (tag %d) has %zu bytes, and the result %zu", got->source,
-                        got->tag, got->bytes, after->must_come);
-    return 0;
 }

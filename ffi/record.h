@@ -14,19 +14,18 @@ struct ffi_lists {
     size_t few[2 * FFI_FEW_RANKS];
 };
 
-/* What is done after the call. */
-struct ffi_after {
-    void *zero; /* the result is zeros where MPI leaves it as it was */
+/* What is done before and after the call, in host or device memory. */
+struct ffi_around {
+    size_t apart; /* bytes of an operand that is also the result, and must be somewhere else */
+    size_t first; /* bytes that go from the operand to the result before (bcast at its root) */
+    void *zero;   /* the result is zeros where MPI leaves it as it was */
     size_t zero_bytes;
-    void *copy;       /* of an operand that is also the result */
     size_t must_come; /* bytes of a message; SIZE_MAX: there is none */
 };
 
-/* 0, or a public code with the failure recorded; then there is nothing to give back. */
-int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_lists *lists, struct ffi_after *after);
+/* 0, or a public code with the failure recorded; lists are freed in both cases. */
+int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_lists *lists, struct ffi_around *around);
 void ffi_lists_free(struct ffi_lists *lists);
-/* After the call gave `code`: the final code. */
-int ffi_finish(uint32_t row, const struct ffi_after *after, int code, const reactant_mpi_status *got);
 
 #pragma GCC visibility pop
 

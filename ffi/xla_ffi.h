@@ -121,6 +121,22 @@ struct ffi_stream_get {
     void *stream; /* out */
 };
 
+struct ffi_memory_allocate {
+    size_t struct_size;
+    void *extension_start;
+    struct ffi_context *context;
+    size_t size, alignment;
+    void *data; /* out */
+};
+
+struct ffi_memory_free {
+    size_t struct_size;
+    void *extension_start;
+    struct ffi_context *context;
+    size_t size;
+    void *data;
+};
+
 struct ffi_future_create {
     size_t struct_size;
     void *extension_start;
@@ -150,7 +166,10 @@ struct ffi_api {
     void (*error_destroy)(struct ffi_error_destroy *);
     void *handler_register;
     struct XLA_FFI_Error *(*stream_get)(struct ffi_stream_get *);
-    void *others[8];
+    void *others[4];
+    struct XLA_FFI_Error *(*memory_allocate)(struct ffi_memory_allocate *);
+    struct XLA_FFI_Error *(*memory_free)(struct ffi_memory_free *);
+    void *thread_pool[2];
     struct XLA_FFI_Error *(*future_create)(struct ffi_future_create *);
     struct XLA_FFI_Error *(*future_set_available)(struct ffi_future_set_available *);
     struct XLA_FFI_Error *(*future_set_error)(struct ffi_future_set_error *);
@@ -200,11 +219,15 @@ AT(ffi_error_create, message, 16);
 AT(ffi_error_create, code, 24);
 SIZE(ffi_stream_get, 32);
 AT(ffi_stream_get, stream, 24);
+AT(ffi_memory_allocate, data, 40);
+AT(ffi_memory_free, data, 32);
 AT(ffi_future_create, future, 16);
 AT(ffi_future_set_error, error, 24);
 AT(ffi_api, error_create, 48);
 AT(ffi_api, error_destroy, 64);
 AT(ffi_api, stream_get, 80);
+AT(ffi_api, memory_allocate, 120);
+AT(ffi_api, memory_free, 128);
 AT(ffi_api, future_create, 152);
 AT(ffi_api, future_set_available, 160);
 AT(ffi_api, future_set_error, 168);

@@ -803,6 +803,27 @@ struct XLA_FFI_Error *reactant_mpi_ffi_scatterv(struct XLA_FFI_CallFrame *frame)
 struct XLA_FFI_Error *reactant_mpi_ffi_reduce_scatterv(struct XLA_FFI_CallFrame *frame);
 struct XLA_FFI_Error *reactant_mpi_ffi_alltoallv(struct XLA_FFI_CallFrame *frame);
 
+/* The same over device buffers, platforms CUDA and ROCM: they enqueue on XLA's stream and return; wait and tags mean nothing, and source is
+ * never ANY_SOURCE. Types and errors are those of the functions ending in _stream. */
+struct XLA_FFI_Error *reactant_mpi_ffi_allreduce_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_bcast_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_allgather_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_gather_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_scatter_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce_scatter_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_alltoall_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_barrier_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_send_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_recv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_sendrecv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_permute_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_allgatherv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_gatherv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_scatterv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_reduce_scatterv_stream(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *reactant_mpi_ffi_alltoallv_stream(struct XLA_FFI_CallFrame *frame);
+
 #ifdef __cplusplus
 }
 #endif

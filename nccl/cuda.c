@@ -120,6 +120,11 @@ static int zero(struct rmpi_gpu *g, void *device, size_t bytes, void *stream)
     return CALL(g, cuMemsetD8Async)((uintptr_t)device, 0, bytes, stream);
 }
 
+static int copy(struct rmpi_gpu *g, void *to, const void *from, size_t bytes, void *stream)
+{
+    return CALL(g, cuMemcpyDtoDAsync_v2)((uintptr_t)to, (uintptr_t)from, bytes, stream);
+}
+
 static int stream_create(struct rmpi_gpu *g, void **stream)
 {
     return CALL(g, cuStreamCreate)(stream, STREAM_NON_BLOCKING);
@@ -180,6 +185,7 @@ static void fill(struct rmpi_gpu *g)
     g->to_device = to_device;
     g->to_host = to_host;
     g->zero = zero;
+    g->copy = copy;
     g->stream_create = stream_create;
     g->stream_destroy = stream_destroy;
     g->stream_query = stream_query;

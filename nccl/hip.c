@@ -23,7 +23,7 @@ enum function {
 typedef const char *(*text_function)(int);
 #define TEXT(g, name) ((text_function)(g)->function[F_##name])
 
-enum { HIP_NOT_READY = 600, STREAM_NON_BLOCKING = 1, HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 };
+enum { HIP_NOT_READY = 600, STREAM_NON_BLOCKING = 1, HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2, DEVICE_TO_DEVICE = 3 };
 
 static int start(struct rmpi_gpu *g)
 {
@@ -96,6 +96,11 @@ static int zero(struct rmpi_gpu *g, void *device, size_t bytes, void *stream)
     return CALL(g, hipMemsetAsync)(device, 0, bytes, stream);
 }
 
+static int copy(struct rmpi_gpu *g, void *to, const void *from, size_t bytes, void *stream)
+{
+    return CALL(g, hipMemcpyAsync)(to, from, bytes, DEVICE_TO_DEVICE, stream);
+}
+
 static int stream_create(struct rmpi_gpu *g, void **stream)
 {
     return CALL(g, hipStreamCreateWithFlags)(stream, STREAM_NON_BLOCKING);
@@ -135,6 +140,7 @@ static void fill(struct rmpi_gpu *g)
     g->to_device = to_device;
     g->to_host = to_host;
     g->zero = zero;
+    g->copy = copy;
     g->stream_create = stream_create;
     g->stream_destroy = stream_destroy;
     g->stream_query = stream_query;

@@ -91,6 +91,7 @@ struct rmpi_gpu {
     int (*to_device)(struct rmpi_gpu *, void *device, const void *host, size_t bytes);
     int (*to_host)(struct rmpi_gpu *, void *host, const void *device, size_t bytes);
     int (*zero)(struct rmpi_gpu *, void *device, size_t bytes, void *stream);
+    int (*copy)(struct rmpi_gpu *, void *to, const void *from, size_t bytes, void *stream); /* on the device */
     int (*stream_create)(struct rmpi_gpu *, void **stream);
     int (*stream_destroy)(struct rmpi_gpu *, void *stream);
     int (*stream_query)(struct rmpi_gpu *, void *stream); /* 0 done, RMPI_GPU_BUSY, or an error */

@@ -1,17 +1,47 @@
 /*
- * The handlers: one for each row, all of them the same function. wait = true makes the blocking call on XLA's thread; wait = false starts
- * it, and if it is not over soon a future is completed later.
+ * The handlers over host buffers: one for each row, all of them the same function. wait = true makes the blocking call on XLA's thread;
+ * wait = false starts it, and if it is not over soon a future is completed later.
  */
 #include "ffi/completer.h"
 #include "ffi/record.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOKS = 16 }; /* at a started call, before it is handed over */
 
 static int has_futures(const struct ffi_api *api)
 {
     return api->struct_size >= offsetof(struct ffi_api, future_set_error) + sizeof api->future_set_error;
+}
+
+/* What comes before the call. */
+static int prepare(const struct ffi_call *call, struct rmpi_call *a, const struct ffi_around *around, struct ffi_after *after)
+{
+    *after = (struct ffi_after){.zero = around->zero, .zero_bytes = around->zero_bytes, .must_come = around->must_come};
+    *call->next_token = *call->token;
+    if (around->first)
+        memcpy(a->recv, a->send, around->first);
+    if (!around->apart)
+        return 0;
+    if (!(after->copy = malloc(around->apart)))
+        return ffi_fail(call->row, REACTANT_MPI_ERR_MEMORY, "no memory for a copy of the operand (%zu bytes), which is also the result",
+                        around->apart);
+    a->send = memcpy(after->copy, a->send, around->apart);
+    return 0;
+}
+
+int ffi_finish(uint32_t row, const struct ffi_after *after, int code, const reactant_mpi_status *got)
+{
+    free(after->copy);
+    if (code != 0)
+        return code;
+    if (after->zero_bytes)
+        memset(after->zero, 0, after->zero_bytes);
+    if (after->must_come != SIZE_MAX && got->bytes != after->must_come)
+        return ffi_fail(row, REACTANT_MPI_ERR_COUNT, "the message from rank %d (tag %d) has %zu bytes, and the result %zu", got->source,
+                        got->tag, got->bytes, after->must_come);
+    return 0;
 }
 
 static int blocking(const struct ffi_call *call, struct rmpi_call *a, const struct ffi_after *after)
@@ -59,16 +89,14 @@ static struct XLA_FFI_Error *on_host(struct XLA_FFI_CallFrame *frame, uint32_t r
     struct ffi_call call;
     struct rmpi_call a;
     struct ffi_lists lists;
+    struct ffi_around around;
     struct ffi_after after;
     int rc;
-    if (!frame || !frame->api) { /* nobody to tell */
-        ffi_fail(row, REACTANT_MPI_ERR_ARGUMENT, "the call frame is NULL, or has no api");
+    if (ffi_is_no_call(frame, row))
         return NULL;
-    }
-    if (ffi_is_a_question(frame))
-        return NULL;
-    if ((rc = ffi_read(&call, frame, row)) == 0 && (rc = ffi_record(&call, &a, &lists, &after)) == 0) {
-        rc = call.attr[FFI_ATTR_wait].number ? blocking(&call, &a, &after) : started(&call, &a, &after);
+    if ((rc = ffi_read(&call, frame, row, 0)) == 0) {
+        if ((rc = ffi_record(&call, &a, &lists, &around)) == 0 && (rc = prepare(&call, &a, &around, &after)) == 0)
+            rc = call.attr[FFI_ATTR_wait].number ? blocking(&call, &a, &after) : started(&call, &a, &after);
         ffi_lists_free(&lists);
     }
     return likely(rc == 0) ? NULL : ffi_error(frame->api, row, rc);
