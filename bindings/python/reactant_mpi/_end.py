@@ -58,11 +58,11 @@ def _at_exit() -> None:
         return
     # After an uncaught exception the other ranks wait in some call, and would not meet this one in MPI_Finalize: leaving
     # without it lets the launcher see the failure and end the job.
-    if not _crashed():
+    if not crashed():
         end_everything()
     state.usable = False
 
 
-def _crashed() -> bool:
+def crashed() -> bool:
     interactive = sys.flags.interactive or hasattr(sys, "ps1")
     return not interactive and (hasattr(sys, "last_value") or hasattr(sys, "last_exc"))
