@@ -5,12 +5,14 @@ import contextlib
 import faulthandler
 import os
 import sys
+import time
 
 from .. import ReactantMPIError
 from .._end import crashed
 from . import _devices
 
 PATIENCE_S = 10
+HEAD_START_S = 1
 _original = {}
 
 
@@ -55,6 +57,9 @@ def _at_exit(state) -> None:
         return
     state.ended = True
     if crashed():
+        if state.comm.rank == 0:
+            # The service ends with this rank, and ends those of its clients that are still there. After a fault of all ranks they go now.
+            time.sleep(HEAD_START_S)
         _leave_soon()
         return
     try:
