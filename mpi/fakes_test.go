@@ -154,6 +154,12 @@ func wrapper(path, over string) *fakeLib {
 		version: "MPIwrapper 2.11.1, using MPIABI 2.10.0, wrapping: " + over}
 }
 
+// ours is a wrapper over nothing but this library.
+func ours(path string) *fakeLib {
+	return &fakeLib{path: path, own: []string{"mpiwrapper_version_major", "MPIABI_Init", "reactant_mpi_wrapper_version"}, needed: realMPI,
+		version: "MPIwrapper 2.11.1, using MPIABI 2.10.0, wrapping: MPICH Version: 5"}
+}
+
 func mukautuva(path string) *fakeLib {
 	return &fakeLib{path: path, own: []string{"whose_mpi", "MPI_Init"}, version: "MUKAUTUVA: not initialized"}
 }

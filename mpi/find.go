@@ -92,7 +92,8 @@ func Find(sys System, wish Wish) (*Found, *cerr.Error) {
 		}
 	}
 	launcher := LauncherFamily(sys.Getenv)
-	if path := sys.Getenv("MPITRAMPOLINE_LIB"); path != "" {
+	// What we name to jaxlib there has no MPI but this library behind it.
+	if path := sys.Getenv("MPITRAMPOLINE_LIB"); path != "" && !sys.Defines(path, "reactant_mpi_wrapper_version") {
 		if found := f.try(path, "MPITRAMPOLINE_LIB", launcher, launcher != ""); found != nil {
 			return found, nil
 		}

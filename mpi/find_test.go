@@ -116,6 +116,8 @@ func TestFind(t *testing.T) {
 			path: "/t/w.so", how: "MPITRAMPOLINE_LIB"},
 		{name: "MPITRAMPOLINE_LIB of another launcher's family", sys: machine{env: map[string]string{"MPITRAMPOLINE_LIB": "/t/w.so", "OMPI_COMM_WORLD_SIZE": "2",
 			"MPI_HOME": "/o"}, files: files(wrapper("/t/w.so", "MPICH Version: 5"), openmpi("/o/lib/libmpi.so.40"))}, path: "/o/lib/libmpi.so.40"},
+		{name: "MPITRAMPOLINE_LIB is our own, for jaxlib", sys: machine{env: map[string]string{"MPITRAMPOLINE_LIB": "/t/w.so", "MPI_HOME": "/o"},
+			files: files(ours("/t/w.so"), openmpi("/o/lib/libmpi.so.40"))}, path: "/o/lib/libmpi.so.40"},
 		{name: "the layer in the process, not the MPI behind it", sys: machine{loaded: []*fakeLib{initialised(trampoline("/t/libmpitrampoline.so.5", false)),
 			initialised(mpich("/m/libmpi.so.12"))}}, path: "/t/libmpitrampoline.so.5"},
 		{name: "nor when neither is initialised", sys: machine{loaded: []*fakeLib{mpich("/m/libmpi.so.12"), trampoline("/t/libmpitrampoline.so.5", false)}},
