@@ -1,0 +1,42 @@
+"""Running programs of JAX at several ranks, with every version of JAX that is here."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "python"))
+from running import FULL, LAUNCH, ROOT, WIDE, run  # noqa: E402, F401
+
+MPIS = ["mpich", "openmpi"] + ["impi"] * WIDE
+
+
+def _version(python: Path) -> str | None:
+    """Of JAX; None if it is not there."""
+    found = sorted(python.parents[1].glob("lib/python3.*/site-packages/jax-*.dist-info"))
+    return found[0].name.removeprefix("jax-").removesuffix(".dist-info") if found else None
+
+
+_HERE = {_version(python): python for python in (ROOT / ".venv" / "bin" / "python", ROOT / ".venv" / "py313" / "bin" / "python")}
+PYTHONS = {f"jax-{version}": python for version, python in _HERE.items() if version}
+assert PYTHONS, "no JAX in .venv"
+
+# What is about JAX runs with each of its versions and with each MPI, the rest with one of both.
+BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS]
+NEWEST = list(PYTHONS)[-1]
+
+
+def launch(jax, mpi, n, program, *arguments, seconds=120, options=(), **variables):
+    """python PROGRAM... at n ranks; the finished process. A program is the name of a script in ranks/, or options of Python."""
+    words = [HERE / "ranks" / f"{program}.py"] if isinstance(program, str) else program
+    command = [sys.executable, LAUNCH, "-n", n, "--mpi", mpi, "--timeout", seconds, *options, "--", PYTHONS[jax], *words, *arguments]
+    variables = {"JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"} | variables
+    return run(command, seconds, **variables)
+
+
+def launch_ok(jax, mpi, n, program, *arguments, **more):
+    """The same; every rank must end well and say how much it checked, and nobody must say anything else."""
+    done = launch(jax, mpi, n, program, *arguments, **more)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}"
+    words = done.stdout.split()
+    assert words.count("ok") == n and len(words) == 3 * n, done.stdout
+    return done
