@@ -18,13 +18,45 @@ names are loaded at first use, and work in any order of imports.
 
 import importlib
 
-from .. import AVG, BAND, BOR, BXOR, LAND, LOR, LXOR, MAX, MIN, PROD, SUM
+from .. import (
+    ANY_SOURCE,
+    ANY_TAG,
+    AVG,
+    BAND,
+    BOR,
+    BXOR,
+    LAND,
+    LOR,
+    LXOR,
+    MAX,
+    MIN,
+    PROC_NULL,
+    PROD,
+    SUM,
+)
 from . import _start
+from ._names import NAMES
 
 # Name: the module of this package that has it.
-_PLACES = dict.fromkeys(("initialize", "finalize"), "_distributed")
+_PLACES = dict.fromkeys(("initialize", "finalize"), "_distributed") | NAMES
 
-__all__ = ["AVG", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR", "MAX", "MIN", "PROD", "SUM", *_PLACES]
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "AVG",
+    "BAND",
+    "BOR",
+    "BXOR",
+    "LAND",
+    "LOR",
+    "LXOR",
+    "MAX",
+    "MIN",
+    "PROC_NULL",
+    "PROD",
+    "SUM",
+    *_PLACES,
+]
 
 _start.prepare()
 
