@@ -1,4 +1,4 @@
-"""Running programs of JAX at several ranks, with every version of JAX that is here."""
+"""Running programs of JAX at several ranks."""
 
 import sys
 from pathlib import Path
@@ -16,9 +16,10 @@ def _version(python: Path) -> str | None:
     return found[0].name.removeprefix("jax-").removesuffix(".dist-info") if found else None
 
 
-_HERE = {_version(python): python for python in (ROOT / ".venv" / "bin" / "python", ROOT / ".venv" / "py313" / "bin" / "python")}
-PYTHONS = {f"jax-{version}": python for version, python in _HERE.items() if version}
-assert PYTHONS, "no JAX in .venv"
+# One Python for each version of JAX: the tests' own; in CI also the others, 3.13 with a newer JAX or 3.11 with an older one.
+_HERE = {_version(ROOT / ".venv" / name / "bin" / "python"): name for name in ("enzyme", "py313", "")[0 if WIDE else 2 :]}
+PYTHONS = {f"jax-{version}": ROOT / ".venv" / name / "bin" / "python" for version, name in _HERE.items() if version}
+assert PYTHONS, "no JAX in .venv: make test-programs"
 
 # What is about JAX runs with each of its versions and with each MPI, the rest with one of both.
 BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS]

@@ -8,12 +8,12 @@ import numpy as np
 from .. import _abi
 from .._arguments import operation
 from ..errors import ReactantMPIError
+from ._table import OPERATION_NAMES
 
 _NUMBERS = (_abi.SUM, _abi.PROD, _abi.AVG)
 _ORDERED = (*_NUMBERS, _abi.MIN, _abi.MAX)
 _TRUTH = (_abi.LAND, _abi.LOR, _abi.LXOR)
 _INTEGERS = (_abi.SUM, _abi.PROD, _abi.MIN, _abi.MAX, _abi.BAND, _abi.BOR, _abi.BXOR, *_TRUTH)
-_NAMES = {getattr(_abi, name): name for name in ("SUM", "MIN", "MAX", "PROD", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR", "AVG")}
 
 
 def reduction(op, dtype, name: str) -> int:
@@ -23,10 +23,10 @@ def reduction(op, dtype, name: str) -> int:
     if name in ("scan", "exscan"):
         legal = [known for known in legal if known != _abi.AVG]
     if op not in legal:
-        can = ", ".join(_NAMES[known] for known in legal)
+        can = ", ".join(OPERATION_NAMES[known] for known in legal)
         raise ReactantMPIError(
             _abi.ERR_OP,
-            f"{name}: {_NAMES[op]} cannot be done on {np.dtype(dtype).name}: "
+            f"{name}: {OPERATION_NAMES[op]} cannot be done on {np.dtype(dtype).name}: "
             + (f"possible are {can}" if can else "it can be moved only"),
         )
     return op
@@ -35,12 +35,6 @@ def reduction(op, dtype, name: str) -> int:
 def _legal(dtype):
     if dtype == np.bool_:
         return (*_TRUTH, _abi.MIN, _abi.MAX)
-    if (
-        dtype.itemsize * 8 != jnp.finfo(dtype).bits
-        if jnp.issubdtype(dtype, jnp.inexact)
-        else dtype.name in ("int2", "int4", "uint2", "uint4")
-    ):
-        return ()
     if jnp.issubdtype(dtype, jnp.integer):
         return _INTEGERS
     if jnp.issubdtype(dtype, jnp.complexfloating):
@@ -82,7 +76,7 @@ def counts(values, what: str, name: str, place) -> tuple[int, ...]:
     if len(numbers) != place.size or any(number < 0 for number in numbers):
         raise ReactantMPIError(
             _abi.ERR_ARGUMENT,
-            f"{name}: {what} must be {place.size} numbers that are not negative, one for each rank, not {values!r:.60}",
+            f"{name}: {what} must be {place.size} numbers, one for each rank and none negative, not {values!r:.60}",
         )
     return numbers
 

@@ -1,9 +1,11 @@
 """The communicators of compiled operations: small integers in the program, kept alive here.
 
-The derivative of an operation runs on a communicator of its own, so that its order among the operations of the program never matters:
-XLA may start both at once. Each level of differentiation doubles them, each made once, where the first derivative of that kind is traced.
+The derivative of an operation runs on a communicator of its own, so that its order among the operations of the program never
+matters: XLA may start both at once. Each level of differentiation doubles them, each made once, where the first derivative of that
+kind is traced.
 """
 
+import contextlib
 from typing import NamedTuple
 
 import jax
@@ -44,7 +46,7 @@ class Place(NamedTuple):
 
     @property
     def may_block(self) -> bool:
-        """Whether an operation may wait in XLA's thread. Two chains that both do could block each other where there is one thread."""
+        """Whether an operation may wait in XLA's thread: those of one chain only, else two block each other where there is one."""
         return self.default and not self.chain and not self.reverse
 
 
@@ -52,9 +54,10 @@ def set_default(comm) -> None:
     """From now on operations without comm= run on this Communicator. Collective over it."""
     global _default
     _default = comm
-    place = _place(comm)
-    if place is not None:
-        communicator(place.tangent())
+    place = _place(comm).tangent()
+    # Now, when all are here: the first derivative need not be taken by all.
+    if (place.comm, place.chain, False) not in _made:
+        _made[place.comm, place.chain, False] = comm.dup()
 
 
 def default():
@@ -116,4 +119,6 @@ def _of_mpi4py(comm):
 
 def _quiet() -> None:
     """Wait for the programs under way: making a communicator must not meet one of their operations."""
-    jax.block_until_ready(jax.live_arrays())
+    for array in jax.live_arrays():
+        with contextlib.suppress(Exception):  # given away, or failed: what uses it will see
+            array.block_until_ready()

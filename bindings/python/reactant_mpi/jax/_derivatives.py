@@ -1,7 +1,8 @@
 """Derivatives of the operations: each is linear in its array and in its token, or has none.
 
-The derivative of an operation runs on another communicator (Place.tangent), its tokens are the derivatives of the tokens, so a chain of
-their own, and it comes after the operation itself. What is differentiated never depends on a derivative, else JAX could not take them apart.
+The derivative of an operation runs on another communicator (Place.tangent), its tokens are the derivatives of the tokens, so a
+chain of their own, and it comes after the operation itself. What is differentiated never depends on a derivative, else JAX could
+not take them apart.
 """
 
 import jax
@@ -12,11 +13,7 @@ from jax.interpreters import partial_eval as pe
 
 from .. import _abi
 from ._primitives import PRIMITIVES, bind, stays_here
-from ._table import LINEAR, ROWS
-
-_OPERATIONS = {
-    getattr(_abi, name): name for name in ("SUM", "MIN", "MAX", "PROD", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR", "AVG")
-}
+from ._table import LINEAR, OPERATION_NAMES, ROWS
 
 
 def check_linear(row, parameters) -> None:
@@ -24,7 +21,7 @@ def check_linear(row, parameters) -> None:
     op = parameters.get("op")
     if op is not None and op not in LINEAR:
         raise NotImplementedError(
-            f"reactant_mpi.jax.{row.name} with op {_OPERATIONS[op]} has no derivative, only SUM and AVG have one: "
+            f"reactant_mpi.jax.{row.name} with op {OPERATION_NAMES[op]} has no derivative, only SUM and AVG have one: "
             "pass jax.lax.stop_gradient(x) where none is wanted"
         )
     if _abi.ANY_SOURCE in (parameters.get("source"), parameters.get("dest")) or _abi.ANY_TAG in (

@@ -9,7 +9,8 @@ All of them take these keywords:
             False  no order: only for a program in which each operation needs the result of the one before
 Operations that give an array have donate= where its shape is that of x: the memory of x may be used for it.
 n is the number of ranks. Outside of jit they are done at once, on NumPy arrays (the result is one) and JAX arrays, without copies.
-Wrong arguments raise ReactantMPIError while the program is traced; a failure of MPI is jax.errors.JaxRuntimeError inside of jit.
+Wrong arguments raise ReactantMPIError while the program is traced. What fails in a compiled program is jax.errors.JaxRuntimeError, or
+ValueError, where JAX makes that of it, when its results are looked at.
 """
 
 import jax
@@ -27,8 +28,8 @@ from ._table import ROWS
 def allreduce(x, op=SUM, *, comm=None, token=None, donate=False, replicated=False):
     """op over the ranks' x, on every rank.
 
-    replicated  the result is used alike on every rank, as in a loss that each of them computes: then a cotangent goes back as it is.
-                Else each rank's use of the result counts, and cotangents are summed.
+    replicated  the result is used alike on every rank, as in a loss that each of them computes: then a cotangent goes back as it
+                is. Else each rank's use of the result counts, and cotangents are summed.
     """
     x, place = _array(x), _communicators.place_of(comm)
     op = _check.reduction(op, x.dtype, "allreduce")
@@ -95,12 +96,12 @@ def exscan(x, op=SUM, *, comm=None, token=None, donate=False):
 
 
 def barrier(*, comm=None, token=None):
-    """Done when every rank has come. Gives the next token, which must be used, or XLA drops the call; nothing with a Ref or None."""
+    """Done when every rank has come. Gives the next token, which must be used, or XLA drops the call; None with a Ref or None."""
     return _do("barrier", [], _communicators.place_of(comm), token)
 
 
 def send(x, dest, tag=0, *, comm=None, token=None):
-    """Send x to the rank dest. Gives the next token, which must be used, or XLA drops the call; nothing with a Ref or None."""
+    """Send x to the rank dest. Gives the next token, which must be used, or XLA drops the call; None with a Ref or None."""
     x, place = _array(x), _communicators.place_of(comm)
     dest = _check.rank(dest, "dest", "send", place, nobody=True)
     return _do("send", [x], place, token, dest=dest, tag=_check.tag(tag, "tag", "send"))
@@ -114,9 +115,9 @@ def recv(like, source=ANY_SOURCE, tag=0, *, comm=None, token=None):
 
 
 def sendrecv(x, like, source, dest, sendtag=0, recvtag=None, *, comm=None, token=None):
-    """Send x to the rank dest, and receive what source sends: of the shape and dtype of `like`. recvtag is sendtag where it is None.
+    """Send x to the rank dest, and receive what source sends: of the shape and dtype of `like`.
 
-    Nothing is sent to PROC_NULL, and zeros come from there.
+    recvtag is sendtag where it is None. Nothing is sent to PROC_NULL, and zeros come from there.
     """
     x, like, place = _array(x), _array(like), _communicators.place_of(comm)
     if x.dtype != like.dtype:
@@ -184,10 +185,28 @@ def alltoallv(x, sendcounts, recvcounts, *, comm=None, token=None):
 
 
 def _array(x):
+    if isinstance(x, np.generic):
+        return np.asarray(x)
     return x if isinstance(x, (jax.Array, np.ndarray)) else jnp.asarray(x)
 
 
+# Elements of less than a byte, of which XLA has several in one, travel as these.
+_WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8", "float4_e2m1fn": "bfloat16"}
+
+
 def _do(name, operands, place, token, **parameters):
+    """The operation, with elements that have bytes of their own."""
+    narrow = operands[0].dtype if operands else None
+    if narrow is None or narrow.name not in _WIDER:
+        return _ordered(name, operands, place, token, **parameters)
+    wide = jnp.dtype(_WIDER[narrow.name])
+    results = _ordered(name, [x.astype(wide) for x in operands], place, token, **parameters)
+    if not ROWS[name].gives:
+        return results
+    return (results[0].astype(narrow), results[1]) if isinstance(results, tuple) else results.astype(narrow)
+
+
+def _ordered(name, operands, place, token, **parameters):
     """The operation in the form that its token asks for."""
     row = ROWS[name]
     if token is None or _order.is_ref(token):

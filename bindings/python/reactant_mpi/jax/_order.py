@@ -23,7 +23,7 @@ def token():
 
 
 def new_ref():
-    """A jax Ref that holds a token, so that operations with token=ref keep their order. Make it outside of jit, and give it as an argument."""
+    """A jax Ref that holds a token: operations with token=ref keep their order. Made outside of jit, given as an argument."""
     return jax.new_ref(token(), kind="no_grad_no_remat")
 
 

@@ -14,8 +14,8 @@ SUM, AVG = _abi.SUM, _abi.AVG
 class Row:
     """An operation as a primitive.
 
-    Its operands are [x] [like] token [after], its results [y] token: `like` gives the shape of a received y and is never read; `after` is a
-    token that comes from elsewhere than the chain of this one, and after which it runs too.
+    Its operands are [x] [like] token [after], its results [y] token: `like` gives the shape of a received y and is never read;
+    `after` is a token that comes from elsewhere than the chain of this one, and after which it runs too.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Row:
     shape: Callable
     # (shape of x, place, parameters) -> attributes of the handler beside comm, size and wait
     attributes: Callable
-    # (place, parameters) -> (name of a row, its place, its parameters, factor); None: a message to nobody, whose derivative is nothing
+    # (place, parameters) -> (name of a row, its place, its parameters, factor); None where there is nothing to differentiate
     transpose: Callable | None
     takes: bool = True
     like: bool = False
@@ -166,3 +166,7 @@ ROWS = {
 
 # The reductions that are linear.
 LINEAR = {SUM, AVG}
+
+OPERATION_NAMES = {
+    getattr(_abi, name): name for name in ("SUM", "MIN", "MAX", "PROD", "BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR", "AVG")
+}
