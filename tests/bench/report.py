@@ -16,6 +16,11 @@ GROUPS = {
     "jl.": "Julia: 8-byte allreduce against C's function by a bare ccall, and in a child Task against the root task",
     "init.": "Making a further communicator, against the least that MPI needs for the like",
     "form.": "Other forms: started calls, messages against bare MPI, 16-bit floats against 32-bit, timeout or check against none",
+    "jax.gloo.": "JAX: psum of float32 at two ranks over gloo, µs (py: one jit call each, fori: many calls in one jit)",
+    "jax.a.": "JAX: the same program over MPI; with 2 devices in each of 2 processes; against the operations and the prepared call",
+    "jax.b.": "JAX: allreduce inside jit, with a token (cheap), a Ref (ref), neither (none)",
+    "jax.c.": "The prepared call that the same process makes in turn",
+    "jax.mpi4jax.": "mpi4jax in the same process",
     "gpu.": "Device calls (against the doubles: what the host pays)",
 }
 

@@ -199,6 +199,68 @@ def gpu_figures():
         figure("gpu.by_name.extra", t["by_name"][0] - t["bare"][0], "ns", 40)
 
 
+JAX_CALLS = os.path.join(HERE, "jax_calls.py")
+MPI4JAX = os.path.join(ROOT, ".venv", "mpi4jax", "bin", "python")
+GLOO_TARGETS = {"4B": 0.3, "64KB": 0.6, "1MB": 0.8, "16MB": 0.8}
+AGAINST_GLOO = {f"{size}.{form}": target for size, target in GLOO_TARGETS.items() for form in ("py", "fori")}
+AGAINST_MPI4JAX = {
+    "cheap": {"4B.py": 0.2, "64KB.py": 0.2, "4B.fori": 0.8, "64KB.fori": 0.95, "1MB.fori": 1.0, "16MB.fori": 1.0},
+    "ref": {"4B.py": 0.7, "64KB.py": 0.7},
+    "none": {"4B.py": 0.7, "64KB.py": 0.7},
+}
+
+
+def in_turn(mpi, ways, rounds, *sizes, **environment):
+    """What jax_calls prints for ways that cannot live in one process, launched one after another `rounds` times: the medians."""
+    found = {}
+    for _ in range(rounds):
+        for way in ways:
+            for name, values in launch(mpi, 2, sys.executable, JAX_CALLS, way, *sizes, **environment).items():
+                found.setdefault(name, []).append(values[0])
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def psum_figures(mpi):
+    """JAX's own collectives over MPI against the same program over gloo."""
+    if wanted(*(f"jax.a.psum.{size}" for size in GLOO_TARGETS)):
+        t = in_turn(mpi, ("gloo", "a"), 3)
+        for case, target in AGAINST_GLOO.items():
+            if f"a.{case}" in t and f"gloo.{case}" in t:
+                figure(f"jax.gloo.psum.{case}", t[f"gloo.{case}"], "us")
+                figure(f"jax.a.psum.{case}.{mpi}", t[f"a.{case}"], "us")
+                figure(f"jax.a.psum.{case}.{mpi}.vs_gloo", t[f"a.{case}"] / t[f"gloo.{case}"], "x", target)
+    if wanted("jax.a.psum.2x2.32B"):
+        t = in_turn(mpi, ("gloo", "a"), 3, "32B", XLA_FLAGS="--xla_force_host_platform_device_count=2")
+        for form, target in (("py", 60), ("fori", None)):
+            if f"a.32B.{form}" in t and f"gloo.32B.{form}" in t:
+                figure(f"jax.a.psum.2x2.32B.{form}.{mpi}", t[f"a.32B.{form}"], "us", target)
+                figure(f"jax.a.psum.2x2.32B.{form}.{mpi}.vs_gloo", t[f"a.32B.{form}"] / t[f"gloo.32B.{form}"], "x")
+
+
+def allreduce_figures(mpi):
+    """Operations inside jit against mpi4jax's, JAX's own over MPI, and the prepared call, in one process."""
+    if not wanted(*(f"jax.{way}." for way in ("b", "c", "mpi4jax", "a.vs"))):
+        return
+    python, ways = sys.executable, ["a", "cheap", "ref", "none", "bf16", "c"]
+    if os.access(MPI4JAX, os.X_OK):
+        python = MPI4JAX
+        ways.append("mpi4jax")
+    else:
+        print("bench: not run: figures of mpi4jax: no .venv/mpi4jax (tests/bench/get_mpi4jax)", file=sys.stderr)
+    t = launch(mpi, 2, python, JAX_CALLS, ",".join(ways))
+    for case in (f"{size}.{form}" for size in GLOO_TARGETS for form in ("py", "fori") if t):
+        figure(f"jax.c.allreduce.{case}.{mpi}", t[f"c.{case}"][0], "us")
+        figure(f"jax.a.vs_b.{case}.{mpi}", t[f"a/cheap.{case}"][0], "x")
+        figure(f"jax.a.vs_c.{case}.{mpi}", t[f"a/c.{case}"][0], "x")
+        if "mpi4jax" in ways:
+            figure(f"jax.mpi4jax.allreduce.{case}.{mpi}", t[f"mpi4jax.{case}"][0], "us")
+        for way, targets in AGAINST_MPI4JAX.items():
+            figure(f"jax.b.{way}.{case}.{mpi}", t[f"{way}.{case}"][0], "us")
+            if "mpi4jax" in ways:
+                figure(f"jax.b.{way}.{case}.{mpi}.vs_mpi4jax", t[f"{way}/mpi4jax.{case}"][0], "x", targets.get(case))
+        figure(f"jax.b.bf16.{case}.{mpi}.vs_f32", t[f"bf16/cheap.{case}"][0], "x", None if case.startswith("4B") else 0.7)
+
+
 def main():
     load_figures()
     for mpi in MPIS:
@@ -209,6 +271,9 @@ def main():
         init_figures(mpi)
         form_figures(mpi)
     gpu_figures()
+    # On the MPI that mpi4jax is compiled against.
+    psum_figures("mpich")
+    allreduce_figures("mpich")
 
 
 main()
