@@ -18,6 +18,7 @@ import sys
 import time
 
 import mpi4py.MPI
+import reactant_mpi.jax
 
 WAYS = sys.argv[1].split(",")
 WORLD = mpi4py.MPI.COMM_WORLD
@@ -31,26 +32,8 @@ SIZES = {  # elements, calls in a turn, turns
 AGAINST = {"a": ("c", "cheap"), "cheap": ("mpi4jax", "c"), "ref": ("mpi4jax",), "none": ("mpi4jax",), "bf16": ("cheap",)}
 
 
-def start():
-    """JAX's processes connected: by gloo, or over MPI."""
-    if "gloo" in WAYS:
-        import socket
-
-        import jax
-
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = WORLD.bcast(free.getsockname()[1])
-        jax.config.update("jax_cpu_collectives_implementation", "gloo")
-        jax.distributed.initialize(f"127.0.0.1:{port}", WORLD.size, WORLD.rank)
-    else:
-        import reactant_mpi.jax
-
-        reactant_mpi.jax.initialize()
-
-
-start()
-import jax  # noqa: E402 (after initialize, as in every program of part A)
+reactant_mpi.jax.initialize(cpu_collectives="gloo" if "gloo" in WAYS else "mpi")
+import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
@@ -73,7 +56,7 @@ def psum(elements, n):
 
 
 def with_token(elements, n, dtype=jnp.float32):
-    import reactant_mpi.jax as rmpi
+    rmpi = reactant_mpi.jax
 
     def halved(x, token):
         x, token = rmpi.allreduce(x, token=token)
@@ -84,7 +67,7 @@ def with_token(elements, n, dtype=jnp.float32):
 
 
 def with_ref(elements, n):
-    import reactant_mpi.jax as rmpi
+    rmpi = reactant_mpi.jax
 
     def many(x, ref):
         return jax.lax.fori_loop(0, n, lambda _, x: rmpi.allreduce(x, token=ref) / WORLD.size, x)
@@ -101,7 +84,7 @@ def plain(allreduce):
 
 
 def without_token(elements, n):
-    import reactant_mpi.jax as rmpi
+    rmpi = reactant_mpi.jax
 
     return plain(rmpi.allreduce)(elements, n)
 
@@ -113,8 +96,6 @@ def mpi4jax(elements, n):
 
 
 def prepared(elements, n):
-    import reactant_mpi
-
     send, recv = np.ones(elements, np.float32), np.zeros(elements, np.float32)
     call = reactant_mpi.initialize().prepare_allreduce(send, recv)
 
@@ -188,8 +169,6 @@ def main():
     gc.disable()
     for size in sys.argv[2].split(",") if len(sys.argv) > 2 else ("4B", "64KB", "1MB", "16MB"):
         measure(size)
-    if "gloo" in WAYS:
-        jax.distributed.shutdown()
 
 
 main()
