@@ -111,14 +111,13 @@ static void abandon(struct rmpi_request *r, void *unused)
 
 /* The started calls of one communicator, as look() has the freed ones. */
 struct started {
-    const struct rmpi_comm *of;
     int left, collectives;
 };
 
 static void look_at(struct rmpi_request *r, void *arg)
 {
     struct started *s = arg;
-    if (r->comm == s->of && can_look(r->comm) && !rmpi_flight_done(r->comm, &r->call, &r->flight)) {
+    if (can_look(r->comm) && !rmpi_flight_done(r->comm, &r->call, &r->flight)) {
         s->left++;
         s->collectives |= !(rmpi_rows[r->call.row].rules & IS_MESSAGE);
     }
@@ -130,11 +129,13 @@ static void settle(struct rmpi_comm *c, int64_t collectives_ms)
     enum { MESSAGES_MS = 1000 };
     int64_t start = 0;
     for (int turn = 0;; turn++) {
-        struct started s = {c, 0, 0};
+        struct started s = {0, 0};
         int64_t waited;
         s.left = look(RMPI_ALL, c, &s.collectives);
-        if (c)
-            rmpi_requests_visit(look_at, &s);
+        if (c) { /* what a thread is at counts as a message: it is not waited for long, since it may wait for this very end */
+            const int busy = rmpi_requests_visit(c, look_at, &s);
+            s.left += can_look(c) ? busy : 0;
+        }
         if (s.left == 0)
             return;
         waited = rmpi_pace(turn, &start);
@@ -154,7 +155,7 @@ void rmpi_settle(struct rmpi_comm *c)
     enum { FREED_MS = 300000, FORGOTTEN_MS = 2000 };
     settle(c, FREED_MS);
     if (!c) {
-        rmpi_requests_visit(abandon, NULL);
+        rmpi_requests_visit(NULL, abandon, NULL);
         settle(NULL, FORGOTTEN_MS);
     }
 }

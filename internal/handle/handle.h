@@ -214,8 +214,9 @@ void rmpi_request_recycle(const struct rmpi_request *);                         
 enum { RMPI_FIRST_TOKEN = 1 << 16 };
 uint32_t rmpi_request_token(const void *word);
 void *rmpi_request_of_token(uint32_t token); /* NULL: no number of a request */
-/* Every started request that no thread is at, taken for the visit, which gives it back. */
-void rmpi_requests_visit(void (*visit)(struct rmpi_request *, void *), void *arg);
+/* Every started request of a communicator (NULL: of all) that no thread is at, taken for the visit, which gives it back; a thread that
+ * wants it meanwhile waits. How many there are that some thread is at. */
+int rmpi_requests_visit(const struct rmpi_comm *of, void (*visit)(struct rmpi_request *, void *), void *arg);
 
 #pragma GCC visibility pop
 

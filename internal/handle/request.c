@@ -1,6 +1,7 @@
 #include "handle.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 /* Freed slots are used again oldest first, and not before there are REST of them: an old handle is recognised for long, and a program
@@ -64,14 +65,30 @@ enum rmpi_phase rmpi_request_look(const void *word, struct rmpi_request **r)
     return *r ? phase % PHASES : RMPI_REQUEST_GONE;
 }
 
+/* The one that rmpi_requests_visit is at: who finds it taken waits for the end of the visit. */
+static struct rmpi_request *visited;
+static pthread_mutex_t visits = PTHREAD_MUTEX_INITIALIZER;
+
 struct rmpi_request *rmpi_request_take(const void *word, enum rmpi_phase from)
 {
-    uint32_t phase;
-    struct rmpi_request *r = find(word, &phase);
-    if (!r || phase % PHASES != from ||
-        !__atomic_compare_exchange_n(&r->phase, &phase, phase - from + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return NULL;
-    return r;
+    for (;;) {
+        uint32_t phase;
+        struct rmpi_request *r = find(word, &phase);
+        if (!r)
+            return NULL;
+        if (phase % PHASES == from) {
+            if (__atomic_compare_exchange_n(&r->phase, &phase, phase - from + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                return r;
+            if (phase % PHASES != RMPI_REQUEST_TAKEN)
+                return NULL;
+        }
+        if (phase % PHASES != RMPI_REQUEST_TAKEN)
+            return NULL;
+        if (__atomic_load_n(&visited, __ATOMIC_ACQUIRE) == r)
+            sched_yield();
+        else if (__atomic_load_n(&r->phase, __ATOMIC_ACQUIRE) == phase) /* and not a visit that has just ended */
+            return NULL;
+    }
 }
 
 void rmpi_request_give(struct rmpi_request *r, enum rmpi_phase to)
@@ -80,19 +97,29 @@ void rmpi_request_give(struct rmpi_request *r, enum rmpi_phase to)
     __atomic_store_n(&r->phase, phase - phase % PHASES + to, __ATOMIC_RELEASE);
 }
 
-void rmpi_requests_visit(void (*visit)(struct rmpi_request *, void *), void *arg)
+int rmpi_requests_visit(const struct rmpi_comm *of, void (*visit)(struct rmpi_request *, void *), void *arg)
 {
     unsigned used;
+    int busy = 0;
     pthread_mutex_lock(&lock);
     used = unused_from;
     pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&visits);
     for (struct rmpi_request *r = requests; r < requests + used; r++) {
         uint32_t phase = __atomic_load_n(&r->phase, __ATOMIC_ACQUIRE);
-        if (phase % PHASES == RMPI_REQUEST_STARTED &&
-            __atomic_compare_exchange_n(&r->phase, &phase, phase - phase % PHASES + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
-            visit(r, arg);
+        if (of && __atomic_load_n(&r->comm, __ATOMIC_RELAXED) != of)
+            continue;
+        if (phase % PHASES == RMPI_REQUEST_STARTED) {
+            __atomic_store_n(&visited, r, __ATOMIC_RELEASE);
+            if (__atomic_compare_exchange_n(&r->phase, &phase, phase - phase % PHASES + RMPI_REQUEST_TAKEN, 0, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED))
+                visit(r, arg);
+            __atomic_store_n(&visited, NULL, __ATOMIC_RELEASE);
+        }
+        busy += phase % PHASES == RMPI_REQUEST_TAKEN; /* the exchange may have found that, too */
     }
+    pthread_mutex_unlock(&visits);
+    return busy;
 }
 
 void rmpi_request_recycle(const struct rmpi_request *r)

@@ -4,7 +4,8 @@
  *   many        8 threads at once on 8 communicators, made and ended by those threads (MPI at MULTIPLE)
  *   funneled    the host initialised MPI with FUNNELED: another thread gets code 9, the first one goes on
  *   serialized  SERIALIZED: a thread that waits for a message or a request lets others call, from the first calls on
- *   crossed     two threads, two communicators, and the ranks come to them in different order (MPI at MULTIPLE)
+ *   crossed     two threads, two communicators, and the ranks come to them in different order (MPI at MULTIPLE); one tests a request
+ *               while communicators end beside it
  *   coroutine   calls from a ucontext stack, as Julia's tasks have
  */
 #include "check.h"
@@ -272,6 +273,43 @@ static int serialized(void)
     return check_done(rank);
 }
 
+/* One thread tests a request all the time; others make and free communicators meanwhile, on this communicator's family. */
+static _Atomic bool enough;
+
+static void *test_often(void *unused)
+{
+    int64_t x = -1;
+    int done = 0;
+    reactant_mpi_request *r;
+    OK(reactant_mpi_irecv(&x, 1, I64, rank, 77, comm, &r));
+    while (!enough) {
+        OK(reactant_mpi_test(r, &done, NULL));
+        CHECK(!done, "nothing was sent");
+    }
+    OK(reactant_mpi_send(NULL, 0, I64, rank, 78, comm));
+    const int64_t y = 5 + rank;
+    OK(reactant_mpi_send(&y, 1, I64, rank, 77, comm));
+    while (!done)
+        OK(reactant_mpi_test(r, &done, NULL));
+    CHECK(x == 5 + rank, "%lld", (long long)x);
+    return unused;
+}
+
+static void freed_beside(void)
+{
+    pthread_t t;
+    enough = false;
+    NEED(pthread_create(&t, NULL, test_often, NULL) == 0, "a thread");
+    for (int i = 0; i < 300; i++) {
+        reactant_mpi_comm *dup;
+        OK(reactant_mpi_comm_dup(comm, &dup));
+        OK(reactant_mpi_comm_free(dup));
+    }
+    enough = true;
+    OK(reactant_mpi_recv(NULL, 0, I64, rank, 78, comm, NULL));
+    pthread_join(t, NULL);
+}
+
 static int crossed(void)
 {
     begin_world();
@@ -279,6 +317,7 @@ static int crossed(void)
     NEED(host_query_thread() == HOST_MULTIPLE, "level %d", (int)host_query_thread());
     two_halves(true);
     two_halves(false);
+    freed_beside();
     ALIVE(comm);
     OK(reactant_mpi_finalize(NULL));
     return check_done(rank);
