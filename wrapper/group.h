@@ -81,6 +81,7 @@ int group_barrier(const struct comm *comm, const struct call *call);
  */
 bool word_wait(_Atomic uint32_t *word, uint32_t was, int64_t deadline);
 void word_change(_Atomic uint32_t *word);
+void waiting_prepare(int devices_on_host);
 int64_t now_ns(void);
 int64_t deadline_after(int timeout_ms); /* 0 for 0 */
 
@@ -90,6 +91,8 @@ int64_t deadline_after(int timeout_ms); /* 0 for 0 */
 /* No call begins any more; false: one is under way whose devices have all come, or it was stopped before. */
 bool meeting_stop(struct group *group);
 int meet(const struct comm *comm, const struct call *call, int (*work)(struct group *, const struct call *));
+/* Once more in the same call. */
+int meet_again(const struct comm *comm, int (*work)(struct group *, const struct call *));
 
 /* ---- reduce.c ----------------------------------------------------------------------------------------------------------------- */
 

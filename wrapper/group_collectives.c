@@ -4,6 +4,8 @@
 
 #include "group.h"
 
+#define LONG_BYTES 262144 /* from here on the devices share the work of an allreduce: measured */
+
 static void *send_of(struct group *g, int place)
 {
     return (void *)g->places[place].call.send;
@@ -44,19 +46,45 @@ static void reduce_here(struct group *g, reduce_fn *reduce, char *to, size_t off
         reduce(to, i == 1 ? (char *)send_of(g, 0) + offset : to, (char *)send_of(g, i) + offset, n);
 }
 
+static int between_processes(struct group *g, const struct call *call)
+{
+    if (g->core && core.allreduce(REACTANT_MPI_IN_PLACE, recv_of(g, 0), call->count, call->type, call->op, g->core))
+        return fail_core(call->name);
+    return 0;
+}
+
 static int allreduce(struct group *g, const struct call *call)
 {
-    const size_t size = type_size((uintptr_t)call->type), bytes = call->count * size;
-    reduce_fn *reduce = reduce_find(call->type, call->op);
-    if (!reduce)
-        return not_defined(call);
-    char *to = recv_of(g, 0);
-    reduce_here(g, reduce, to, 0, call->count, size);
-    if (g->core && core.allreduce(REACTANT_MPI_IN_PLACE, to, call->count, call->type, call->op, g->core))
-        return fail_core(call->name);
-    for (int i = 1; i < g->here; i++)
-        memcpy(recv_of(g, i), to, bytes);
-    return 0;
+    const size_t size = type_size((uintptr_t)call->type);
+    reduce_here(g, reduce_find(call->type, call->op), recv_of(g, 0), 0, call->count, size);
+    const int error = between_processes(g, call);
+    for (int i = 1; i < g->here && !error; i++)
+        memcpy(recv_of(g, i), recv_of(g, 0), call->count * size);
+    return error;
+}
+
+static int nothing(struct group *g, const struct call *call)
+{
+    return (void)g, (void)call, 0;
+}
+
+/* Long vectors: every device reduces a part and copies for itself. */
+static int allreduce_in_parts(const struct comm *comm, const struct call *call)
+{
+    struct group *g = comm->group;
+    const size_t size = type_size((uintptr_t)call->type), part = (call->count / (size_t)g->here + 15) & ~(size_t)15;
+    const size_t first = part * (size_t)comm->place, left = first < call->count ? call->count - first : 0;
+    int error = meet(comm, call, nothing);
+    if (error)
+        return error;
+    reduce_here(g, reduce_find(call->type, call->op), (char *)recv_of(g, 0) + first * size, first * size,
+                comm->place == g->here - 1 || left < part ? left : part, size);
+    error = meet_again(comm, between_processes);
+    if (error)
+        return error;
+    if (comm->place)
+        memcpy(call->recv, recv_of(g, 0), call->count * size);
+    return meet_again(comm, nothing); /* until then the first one's buffer is in use */
 }
 
 /* The count of every process in elements, for a block of `block` elements per device. */
@@ -76,8 +104,6 @@ static int reduce_scatter(struct group *g, const struct call *call)
     const size_t size = type_size((uintptr_t)call->type), block = call->count * size;
     const size_t counts_bytes = 2 * sizeof(size_t) * (size_t)g->processes;
     reduce_fn *reduce = reduce_find(call->type, call->op);
-    if (!reduce)
-        return not_defined(call);
     char *room = scratch(g, counts_bytes + block * (size_t)g->size);
     if (!room)
         return no_memory(call);
@@ -134,12 +160,15 @@ static int barrier(struct group *g, const struct call *call)
 
 int group_allreduce(const struct comm *comm, const struct call *call)
 {
-    return meet(comm, call, allreduce);
+    if (!reduce_find(call->type, call->op))
+        return not_defined(call);
+    const bool parts = comm->group->here > 1 && call->count * type_size((uintptr_t)call->type) >= LONG_BYTES;
+    return parts ? allreduce_in_parts(comm, call) : meet(comm, call, allreduce);
 }
 
 int group_reduce_scatter(const struct comm *comm, const struct call *call)
 {
-    return meet(comm, call, reduce_scatter);
+    return reduce_find(call->type, call->op) ? meet(comm, call, reduce_scatter) : not_defined(call);
 }
 
 int group_allgather(const struct comm *comm, const struct call *call)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "wrapper.h"
+#include "group.h"
 
 struct world world;
 int world_error;
@@ -68,11 +68,14 @@ static int adopt(reactant_mpi_comm *comm, int devices)
         return fail(REACTANT_MPI_ERR_MEMORY, "MPI_Init: out of memory");
     if (core.allgather(&devices, new.devices, 1, REACTANT_MPI_INT32, new.comm.core))
         return fail_core("MPI_Init");
-    for (int i = 0; i < new.comm.size; i++)
-        new.several |= new.devices[i] != 1;
-    if (new.several && (core.comm_dup(comm, &new.talk) || (new.timeout_ms && core.comm_set_timeout(new.talk, 0))))
-        return fail_core("MPI_Init");
     described(NULL, "thread_level", thread_level, sizeof thread_level);
+    if (devices > 1 && !new.timeout_ms && strcmp(thread_level, "multiple"))
+        return fail(REACTANT_MPI_ERR_THREAD, "MPI_Init: MPI was initialised at thread level %s, where one thread's collective keeps the others out, and the "
+                    "%d devices of this process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set REACTANT_MPI_CALL_TIMEOUT_MS, "
+                    "under which those that wait let others in", thread_level, devices);
+    if (core.comm_dup(comm, &new.talk) || (new.timeout_ms && core.comm_set_timeout(new.talk, 0)))
+        return fail_core("MPI_Init");
+    waiting_prepare(devices * core.local_size(comm));
     world = new;
     return 0;
 }

@@ -73,20 +73,25 @@ static int wait_for_last(struct group *group, const char *name, uint32_t turn)
     return atomic_load(&group->error) ? ended(group) : group->result;
 }
 
-int meet(const struct comm *comm, const struct call *call, int (*work)(struct group *, const struct call *))
+int meet_again(const struct comm *comm, int (*work)(struct group *, const struct call *))
 {
     struct group *group = comm->group;
     struct place *place = &group->places[comm->place];
     const uint32_t turn = atomic_load(&group->turn) & ~1u;
-    place->call = *call;
     atomic_store(&place->turn, turn);
     const uint32_t before = atomic_fetch_add(&group->arrived, 1);
     if (before >= ENDED)
         return ended(group);
     if (before + 1 < (uint32_t)group->here)
-        return wait_for_last(group, call->name, turn);
+        return wait_for_last(group, place->call.name, turn);
     const int result = group->result = work_for_all(group, work);
     atomic_store(&group->arrived, 0);
     word_change(&group->turn);
     return result;
+}
+
+int meet(const struct comm *comm, const struct call *call, int (*work)(struct group *, const struct call *))
+{
+    comm->group->places[comm->place].call = *call;
+    return meet_again(comm, work);
 }

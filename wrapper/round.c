@@ -123,7 +123,8 @@ static int gave_up(const struct round *r)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s %d of %d devices %s not called", called ? "," : "", world.devices[p] - called,
                                      world.devices[p], world.devices[p] - called == 1 ? "has" : "have");
     }
-    return fail(REACTANT_MPI_ERR_TIMEOUT, "MPI_Comm_split: after %d ms not all devices have called: a mesh must take every device of every process%s ", world.split_timeout_ms, text);
+    return fail(REACTANT_MPI_ERR_TIMEOUT, "MPI_Comm_split: after %d ms not all devices have called: a mesh must take every device of every process%s",
+                world.split_timeout_ms, text);
 }
 
 /* Until all devices here have called and all messages have come. */

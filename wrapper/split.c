@@ -31,22 +31,6 @@ static int split_failed(int error, uintptr_t *out)
     return error;
 }
 
-/* One device in each process. */
-static int split_processes(const struct comm *parent, int color, int key, struct comm *out)
-{
-    static atomic_flag inside = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&inside))
-        return fail(REACTANT_MPI_ERR_STATE, "MPI_Comm_split: several devices of this process call, and it has one by JAX_NUM_CPU_DEVICES, by "
-                    "--xla_force_host_platform_device_count in XLA_FLAGS, or by reactant_mpi.jax.initialize");
-    const int error = core.comm_split(parent->core, color, key, &out->core) ? fail_core("MPI_Comm_split") : 0;
-    atomic_flag_clear(&inside);
-    if (out->core) {
-        out->rank = core.rank(out->core);
-        out->size = core.size(out->core);
-    }
-    return error;
-}
-
 EXPORT int MPIABI_Comm_split(uintptr_t word, int color, int key, uintptr_t *out)
 {
     const struct comm *parent = comm_of(word);
@@ -54,9 +38,9 @@ EXPORT int MPIABI_Comm_split(uintptr_t word, int color, int key, uintptr_t *out)
     *out = WRAPPER_COMM_NULL;
     if (!parent)
         return split_failed(comm_wrong(word, "MPI_Comm_split"), out);
-    if (world.several && parent != &world.comm)
-        return split_failed(fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Comm_split: with several devices in a process only MPI_COMM_WORLD is split"), out);
-    const int error = world.several ? round_join(color, key, &new) : split_processes(parent, color, key, &new);
+    if (parent != &world.comm)
+        return split_failed(fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Comm_split: only MPI_COMM_WORLD is split, as XLA does"), out);
+    const int error = round_join(color, key, &new);
     if (error)
         return split_failed(error, out);
     if (!new.size) /* no colour */

@@ -8,7 +8,18 @@
 
 #include "group.h"
 
-#define AWAKE_NS 20000
+/* Where every device on this host has a core of its own; else a core is soon needed by the one that is waited for. */
+#define AWAKE_NS         50000
+#define AWAKE_CROWDED_NS 5000
+
+static int64_t awake_ns = AWAKE_CROWDED_NS;
+
+void waiting_prepare(int devices_on_host)
+{
+    cpu_set_t cores;
+    if (!sched_getaffinity(0, sizeof cores, &cores) && CPU_COUNT(&cores) > devices_on_host)
+        awake_ns = AWAKE_NS;
+}
 
 int64_t now_ns(void)
 {
@@ -34,7 +45,7 @@ bool word_wait(_Atomic uint32_t *word, uint32_t was, int64_t deadline)
         if (changed(word, was))
             return true;
         sched_yield();
-    } while (now_ns() - start < AWAKE_NS);
+    } while (now_ns() - start < awake_ns);
     for (;;) {
         uint32_t value = was;
         if (!atomic_compare_exchange_strong(word, &value, was | 1) && value != (was | 1))

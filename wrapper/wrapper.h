@@ -29,10 +29,10 @@
 /* ---- library.c: the functions of libreactant_mpi.so that are used here ------------------------------------------------------- */
 
 #define CORE_FUNCTIONS(F)                                                                                                       \
-    F(version) F(initialize_with) F(finalize) F(comm_split) F(comm_create) F(comm_dup) F(comm_free) F(comm_set_timeout)         \
-    F(rank) F(size) F(local_size) F(comm_id) F(describe) F(last_error) F(last_error_code) F(error_name)                         \
-    F(allreduce) F(reduce_scatter) F(reduce_scatterv) F(allgather) F(allgatherv) F(barrier)                                     \
-    F(isend) F(irecv) F(sendrecv) F(wait) F(wait_for) F(test)
+    F(version) F(initialize_with) F(finalize) F(comm_create) F(comm_dup) F(comm_set_timeout) F(rank) F(size) F(local_size)      \
+    F(describe) F(last_error) F(last_error_code) F(error_name)                                                                  \
+    F(allreduce) F(reduce_scatter) F(reduce_scatterv) F(allgather) F(allgatherv) F(barrier) F(isend) F(irecv) F(sendrecv)       \
+    F(wait) F(test)
 
 struct core {
 #define MEMBER(name) __typeof__(reactant_mpi_##name) *name;
@@ -85,7 +85,6 @@ struct world {
     struct comm comm;        /* MPI_COMM_WORLD: the processes */
     reactant_mpi_comm *talk; /* for the messages of split; no deadline, split has its own */
     int *devices;            /* of each process */
-    bool several;            /* some process has not one */
     int timeout_ms;          /* of calls; 0 = none */
     int split_timeout_ms;    /* of making communicators; 0 = none */
 };
