@@ -53,15 +53,20 @@ static int devices_by_environment(void)
 }
 
 /*
- * Takes a communicator as the world. Collective over its ranks. The wrapper works on a duplicate, whose calls never meet those of
- * the owner.
+ * Takes a communicator as the world; the same one again when the number of devices has changed. Collective over its ranks. The wrapper works
+ * on duplicates, whose calls never meet those of the owner.
  */
 static int adopt(reactant_mpi_comm *comm, int devices)
 {
-    struct world new = {.comm = {.rank = core.rank(comm), .size = core.size(comm)}};
-    if (core.comm_dup(comm, &new.comm.core))
-        return fail_core("MPI_Init");
-    new.timeout_ms = described_number(comm, "call_timeout_ms");
+    static int64_t id;
+    struct world new = world;
+    if (core.comm_id(comm) != id || id <= 0) {
+        new = (struct world){.comm = {.rank = core.rank(comm), .size = core.size(comm)}};
+        if (core.comm_dup(comm, &new.comm.core) || core.comm_dup(comm, &new.talk) ||
+            (described_number(comm, "call_timeout_ms") && core.comm_set_timeout(new.talk, 0)))
+            return fail_core("MPI_Init");
+    }
+    new.timeout_ms = described_number(new.comm.core, "call_timeout_ms");
     new.split_timeout_ms = new.timeout_ms ? new.timeout_ms : described_number(comm, "timeout_ms");
     new.devices = malloc(sizeof(int) * (size_t)new.comm.size);
     if (!new.devices)
@@ -73,10 +78,10 @@ static int adopt(reactant_mpi_comm *comm, int devices)
         return fail(REACTANT_MPI_ERR_THREAD, "MPI_Init: MPI was initialised at thread level %s, where one thread's collective keeps the others out, and the "
                     "%d devices of this process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set REACTANT_MPI_CALL_TIMEOUT_MS, "
                     "under which those that wait let others in", thread_level, devices);
-    if (core.comm_dup(comm, &new.talk) || (new.timeout_ms && core.comm_set_timeout(new.talk, 0)))
-        return fail_core("MPI_Init");
     waiting_prepare(devices * core.local_size(comm));
+    free(world.devices);
     world = new;
+    id = core.comm_id(comm);
     return 0;
 }
 
@@ -90,7 +95,7 @@ static int start(void)
     reactant_mpi_options options = REACTANT_MPI_OPTIONS_INIT;
     options.gpu = REACTANT_MPI_GPU_OFF;
     /* A world that the program made with devices is as good: then nothing may be asked for. */
-    if (core.initialize_with(REACTANT_MPI_COMM_WORLD, &options, &made) == REACTANT_MPI_ERR_STATE)
+    if (!made && core.initialize_with(REACTANT_MPI_COMM_WORLD, &options, &made) == REACTANT_MPI_ERR_STATE)
         core.initialize_with(REACTANT_MPI_COMM_WORLD, NULL, &made);
     return made ? adopt(made, devices_by_environment()) : fail_core("MPI_Init");
 }

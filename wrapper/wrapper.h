@@ -30,7 +30,7 @@
 
 #define CORE_FUNCTIONS(F)                                                                                                       \
     F(version) F(initialize_with) F(finalize) F(comm_create) F(comm_dup) F(comm_set_timeout) F(rank) F(size) F(local_size)      \
-    F(describe) F(last_error) F(last_error_code) F(error_name)                                                                  \
+    F(comm_id) F(describe) F(last_error) F(last_error_code) F(error_name)                                                                  \
     F(allreduce) F(reduce_scatter) F(reduce_scatterv) F(allgather) F(allgatherv) F(barrier) F(isend) F(irecv) F(sendrecv)       \
     F(wait) F(test)
 
