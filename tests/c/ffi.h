@@ -306,7 +306,7 @@ static struct XLA_FFI_Error *frame_end(struct XLA_FFI_CallFrame *f, struct XLA_F
     return e;
 }
 
-static void check_error(const char *file, int line, struct XLA_FFI_Error *e, int code, const char *text)
+__attribute__((unused)) static void check_error(const char *file, int line, struct XLA_FFI_Error *e, int code, const char *text)
 {
     check_count++;
     if (!e || e->code != code || !strstr(e->text, text))

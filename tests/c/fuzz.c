@@ -10,6 +10,7 @@
 #include "fuzz.h"
 #include "fuzz_collectives.h"
 #include "fuzz_compiled.h"
+#include "fuzz_ffi.h"
 #include "fuzz_life.h"
 #include "fuzz_messages.h"
 
@@ -24,6 +25,7 @@ static const struct {
     {8, step_query},             {5, step_stream},            {4, step_stream_message},      {4, step_nccl},          {2, step_wrong_end},
     {2, step_initialize},        {3, step_wrong_communicator}, {15, step_right_name},  {10, step_right_message_by_name},
     {15, step_wrong_name},       {8, step_wrong_tokens},       {1, step_symbols},      {3, step_compiled_life},
+    {10, step_wrong_frame},      {5, step_right_frame},
 };
 
 /* Costly for MPI: now and then. */
