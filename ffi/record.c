@@ -191,8 +191,10 @@ int ffi_record(const struct ffi_call *call, struct rmpi_call *a, struct ffi_list
     }
     if (call->row == RMPI_bcast && a->root == call->comm->rank && a->recv != a->send)
         around->first = in_bytes;
-    if (rules & EQUAL_IS_REFUSED && a->send == a->recv)
+    if (rules & EQUAL_IS_REFUSED && a->send == a->recv) {
         around->apart = in_bytes;
+        a->send = in_bytes ? a->send : NULL;
+    }
     return 0;
 }
 

@@ -292,7 +292,7 @@ static void frame_common(struct XLA_FFI_CallFrame *f, int64_t comm, int size, bo
 }
 
 /* Waits for a call's future; its error is then as one that was returned. */
-static struct XLA_FFI_Error *frame_end(struct XLA_FFI_CallFrame *f, struct XLA_FFI_Error *e)
+__attribute__((unused)) static struct XLA_FFI_Error *frame_end(struct XLA_FFI_CallFrame *f, struct XLA_FFI_Error *e)
 {
     if (!f->future)
         return e;
