@@ -10,9 +10,12 @@
 
 enum { LOOKS = 16 }; /* at a started call, before it is handed over */
 
-static int has_futures(const struct ffi_api *api)
+/* Whether somebody else can end a call: the runtime must have futures, and MPI must let another thread in. */
+static int can_be_later(const struct ffi_call *call)
 {
-    return api->struct_size >= offsetof(struct ffi_api, future_set_error) + sizeof api->future_set_error;
+    const struct ffi_api *api = call->frame->api;
+    return api->struct_size >= offsetof(struct ffi_api, future_set_error) + sizeof api->future_set_error &&
+           !(rmpi_modes(call->comm) & RMPI_MAIN_THREAD);
 }
 
 /* What comes before the call. */
@@ -53,12 +56,12 @@ static int blocking(const struct ffi_call *call, struct rmpi_call *a, const stru
     return ffi_finish(call->row, after, rc, &got);
 }
 
-/* A call that is not over soon: with a future, or waited for here by runtimes that have none. */
+/* A call that is not over soon: with a future, or waited for here. */
 static int later(const struct ffi_call *call, reactant_mpi_request *request, const struct ffi_after *after)
 {
     struct XLA_FFI_CallFrame *frame = call->frame;
     struct ffi_future_create create = {.struct_size = sizeof create};
-    struct ffi_pending *p = has_futures(frame->api) ? malloc(sizeof *p) : NULL;
+    struct ffi_pending *p = can_be_later(call) ? malloc(sizeof *p) : NULL;
     reactant_mpi_status got;
     int rc;
     if (p && !frame->api->future_create(&create)) {
