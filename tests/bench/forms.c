@@ -6,6 +6,7 @@
  * The bare MPI calls take their handles as 64-bit words whatever the ABI: on x86-64 and AArch64 an int is read from the low half.
  */
 #include "../c/check.h"
+#include "../c/ffi.h"
 #include "../c/hostmpi.h"
 
 #include <time.h>
@@ -119,6 +120,35 @@ static void gatherv(void)
     OK(reactant_mpi_gatherv(in, counts[0], out, counts, displs, REACTANT_MPI_BYTE, 0, comm));
 }
 
+/* Of two floats, as XLA calls it. */
+static void by_handler(bool wait)
+{
+    static struct XLA_FFI_CallFrame frames[2];
+    static float token;
+    struct XLA_FFI_CallFrame *f = &frames[wait];
+    if (!f->api) {
+        api_of(API_0_5);
+        frame_start(f);
+        frame_buffer(f, 0, F32, in, 2);
+        frame_buffer(f, 0, F32, &token, 1);
+        frame_buffer(f, 1, F32, out, 2);
+        frame_buffer(f, 1, F32, &token, 1);
+        frame_common(f, reactant_mpi_comm_id(comm), size, wait);
+        frame_scalar(f, "op", S32, REACTANT_MPI_SUM);
+    }
+    NO_ERROR(frame_end(f, reactant_mpi_ffi_allreduce(f)));
+}
+
+static void handler_blocking(void)
+{
+    by_handler(true);
+}
+
+static void handler_with_future(void)
+{
+    by_handler(false);
+}
+
 static double window(void (*call)(void), int calls)
 {
     struct timespec begin, end;
@@ -206,6 +236,8 @@ int main(void)
     elements = 2;
     pair("timeout.8B", blocking, with_timeout, 200, TURNS);
     pair("check.8B", blocking, with_check, 200, TURNS);
+    pair("ffi.8B", blocking, handler_blocking, 200, TURNS);
+    pair("ffi_future.8B", started, handler_with_future, 200, TURNS);
     elements = 1 << 18;
     pair("timeout.1MB", blocking, with_timeout, 4, 50);
     pair("bfloat16.256Ki", blocking, bfloat16, 4, 50);

@@ -276,7 +276,7 @@ static void frame_scalar(struct XLA_FFI_CallFrame *f, const char *name, int dtyp
     f->value[i].size = (size_t)(uintptr_t)&f->value[i].scalar;
 }
 
-static void frame_list(struct XLA_FFI_CallFrame *f, const char *name, int dtype, const void *list, size_t n)
+__attribute__((unused)) static void frame_list(struct XLA_FFI_CallFrame *f, const char *name, int dtype, const void *list, size_t n)
 {
     const int i = frame_attr(f, name, 1, dtype);
     f->value[i].size = n;
