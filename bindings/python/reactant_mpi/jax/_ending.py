@@ -2,7 +2,7 @@
 
 import atexit
 import contextlib
-import faulthandler
+import logging
 import os
 import sys
 import time
@@ -11,8 +11,9 @@ from .. import ReactantMPIError
 from .._end import crashed
 from . import _devices
 
-PATIENCE_S = 10
+# What rank 0, with the service, leaves to the others after a failure of its own, or of another.
 HEAD_START_S = 1
+RESPITE_S = 10
 _original = {}
 
 
@@ -57,18 +58,35 @@ def _at_exit(state) -> None:
         return
     state.ended = True
     if crashed():
-        if state.comm.rank == 0:
-            # The service ends with this rank, and ends those of its clients that are still there. After a fault of all ranks they go now.
-            time.sleep(HEAD_START_S)
-        _leave_soon()
-        return
+        _give_up(state.comm, _exit_code(sys.last_value))
     try:
         end_in_order(state)
     except ReactantMPIError as error:
         sys.stderr.write(f"reactant_mpi.jax: rank {state.comm.rank} ends without the others: {error}\n")
-        _leave_soon()
+        if state.comm.rank == 0:
+            time.sleep(RESPITE_S)
+        _leave(0)
 
 
-def _leave_soon() -> None:
-    """What still ends in this process, a client of JAX or another MPI, may wait for ranks that never come: not for long."""
-    faulthandler.dump_traceback_later(PATIENCE_S, exit=True, file=open(os.devnull, "w"))
+def _give_up(comm, code: int):
+    """After an uncaught exception, when the others may wait for this rank, in calls that never end. The launcher ends them."""
+    if comm.rank == 0:
+        # JAX's service ends with this rank, and ends its clients with many words. If they have failed as well, they leave now.
+        time.sleep(HEAD_START_S)
+        with contextlib.suppress(ReactantMPIError):
+            comm.abort(code)
+    _leave(code)
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _leave(code: int):
+    """Not through what else ends here, clients of JAX or another MPI: they wait for ranks that never come, or end the process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    logging.shutdown()
+    os._exit(code)
