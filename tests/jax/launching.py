@@ -29,7 +29,8 @@ NEWEST = list(PYTHONS)[-1]
 def launch(jax, mpi, n, program, *arguments, seconds=120, options=(), **variables):
     """python PROGRAM... at n ranks; the finished process. A program is the name of a script in ranks/, or options of Python."""
     words = [HERE / "ranks" / f"{program}.py"] if isinstance(program, str) else program
-    command = [sys.executable, LAUNCH, "-n", n, "--mpi", mpi, "--timeout", seconds, *options, "--", PYTHONS[jax], *words, *arguments]
+    program = [PYTHONS[jax], *words, *arguments]
+    command = [sys.executable, LAUNCH, "-n", n, "--mpi", mpi, "--timeout", seconds, *options, "--", *program]
     variables = {"JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"} | variables
     return run(command, seconds, **variables)
 

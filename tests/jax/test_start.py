@@ -3,12 +3,10 @@
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from launching import BOTH, FULL, HERE, NEWEST, PYTHONS, ROOT, launch, launch_ok, run
+from launching import BOTH, FULL, NEWEST, PYTHONS, ROOT, launch, launch_ok, run
 
 WRAPPER = ROOT / "build" / "libreactant_mpi_wrapper.so"
 

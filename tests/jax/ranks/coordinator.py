@@ -58,7 +58,7 @@ with _coordinator.coordinator(comm) as (address, bind):
                 check(refused, "gRPC cannot have the port")
     comm.barrier()
 
-# On several: an address that nobody reaches, one of another host, and a right one; 198.51.100.0/24 is for documentation, on no network.
+# On several: an address that nobody reaches, and two right ones. 198.51.100.0/24 is for documentation, on no network.
 with _coordinator.coordinator(Apart, patience_s=1, known=lambda: ["198.51.100.1", "127.0.0.3", "127.0.0.4"]) as (address, bind):
     check(address.startswith("127.0.0.3:"), address)
     check(bind.startswith(("[::]:", "0.0.0.0:")), bind)

@@ -26,7 +26,7 @@ def refuses(words, call, *arguments, **named) -> None:
         check(False, f"no error that speaks of {words}")
 
 
-def total(mpi_comm=None) -> None:
+def total() -> None:
     """psum of 1, 2, ... over the devices of all ranks."""
     import jax
     import jax.numpy as jnp
@@ -89,7 +89,8 @@ def main() -> None:
 
         import reactant_mpi.jax
 
-        refuses(["rank 0, which says why"] if "jax" not in sys.modules else ["python -m reactant_mpi run"], reactant_mpi.jax.initialize)
+        words = ["python -m reactant_mpi run"] if "jax" in sys.modules else ["rank 0, which says why"]
+        refuses(words, reactant_mpi.jax.initialize)
         return
     elif how == "jax first, MPITRAMPOLINE_LIB set":
         import jax

@@ -55,8 +55,8 @@ __all__ = [
     "PROC_NULL",
     "PROD",
     "SUM",
-    *_PLACES,
 ]
+__all__ += list(_PLACES)
 
 _start.prepare()
 
