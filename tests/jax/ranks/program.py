@@ -1,5 +1,7 @@
 """For the scripts in this folder: the ranks, their data, and checks. Import it first."""
 
+import faulthandler
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import reactant_mpi
 import reactant_mpi.jax as mpi
 from checks import check, done, same
 
+# A hang shows where it is.
+faulthandler.dump_traceback_later(int(os.environ.get("HANG", 240)), exit=True)
 jax.config.update("jax_enable_x64", True)
 comm = reactant_mpi.initialize()
 rank, size = comm.rank, comm.size

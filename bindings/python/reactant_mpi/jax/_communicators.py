@@ -31,6 +31,8 @@ class Place(NamedTuple):
     chain: int = 0
     # Ranks counted from the other end, for the transpose of a scan.
     reverse: bool = False
+    # Without a place in the order of operations.
+    free: bool = False
 
     def primal(self) -> "Place":
         """Of what is differentiated, one level further in."""

@@ -8,6 +8,7 @@ not take them apart.
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.extend.core import Literal
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
 
@@ -107,7 +108,7 @@ def _never_again(_saveable, unknown, instantiated, equation):
     """jax.checkpoint: an operation is never done a second time, its results are kept."""
     n = len(equation.outvars)
     if any(unknown):
-        missing = [v for v, there in zip(equation.invars, instantiated, strict=True) if not there and hasattr(v, "count")]
+        missing = [v for v, there in zip(equation.invars, instantiated, strict=True) if not there and not isinstance(v, Literal)]
         return None, equation, [True] * n, [True] * n, missing
     return equation, None, [False] * n, [False] * n, []
 

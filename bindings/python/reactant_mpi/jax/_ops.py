@@ -219,7 +219,7 @@ def _ordered(name, operands, place, token, **parameters):
     if token is False:
         if not row.gives:
             raise ReactantMPIError(_abi.ERR_ARGUMENT, f"{name}: with token=False nothing depends on it, so it would never be done")
-        return bind(row, *operands, _order.nothing_before(), place=place, **parameters)[0]
+        return bind(row, *operands, _order.nothing_before(), place=place._replace(free=True), **parameters)[0]
     if getattr(token, "shape", None) != TOKEN.shape or token.dtype != TOKEN.dtype:
         raise ReactantMPIError(
             _abi.ERR_ARGUMENT,

@@ -1,16 +1,20 @@
 """The JAX primitives, one for each row of the table, and what they become in compiled code."""
 
 import ctypes
+import threading
 
 import jax
 import jax.extend.core
 import numpy as np
 from jax import lax
+from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
 
 from .. import _library
 from . import _communicators, _eager
 from ._table import ROWS
+
+_lowered = threading.local()
 
 # What stands for the token: 4 bytes, a value like others, so that it keeps its order under every transformation.
 TOKEN = jax.ShapeDtypeStruct((1,), np.float32)
@@ -46,7 +50,8 @@ def _primitive(row):
         x = operands[0]
         return [x.update(shape=tuple(row.shape(x.shape, place, parameters)), dtype=x.dtype), token]
 
-    mlir.register_lowering(primitive, _lowering(row, primitive))
+    # Not once for all equal ones: each has its place in the order.
+    mlir.register_lowering(primitive, _lowering(row, primitive), cacheable=False)
     return primitive
 
 
@@ -68,9 +73,30 @@ def _lowering(row, primitive):
             context = context.replace(avals_in=[context.avals_in[i] for i in kept])
             operands = [operands[i] for i in kept]
         aliases = {0: 0} if parameters.get("donate") else None
-        return jax.ffi.ffi_lowering(_target(row.name), operand_output_aliases=aliases)(context, *operands, **attributes)
+        handler = jax.ffi.ffi_lowering(_target(row.name), operand_output_aliases=aliases)
+        if place.free:
+            return handler(context, *operands, **attributes)
+        last = _last_tokens(context.module_context.module)
+        block = mlir.ir.InsertionPoint.current.block
+        *rest, token = operands
+        if block in last:
+            token = stablehlo.add(token, last[block])
+        results = handler(context, *rest, token, **attributes)
+        last[block] = results[-1]
+        return results
 
     return lower
+
+
+def _last_tokens(module) -> dict:
+    """The token of the last operation in each block of the module that is being made.
+
+    The next one comes after it, whatever its own chain. The program of a derivative has a chain for what is differentiated and one for
+    the derivative: XLA may bring one of them forward on this rank and the other on that one, and then each waits for the other.
+    """
+    if getattr(_lowered, "module", None) is not module:
+        _lowered.module, _lowered.last = module, {}
+    return _lowered.last
 
 
 def _after_both(row, primitive, place, parameters):
