@@ -1,10 +1,12 @@
 /*
  * Texts of failures. The caller gets a number from a call and asks for its text with that number, maybe later and on another thread, so the
- * texts are kept in a ring and the number counts them; the classes of MPI lie below.
+ * texts are kept in a ring and the number counts them; the classes of MPI lie below. Those that calls give again and again, since they ended
+ * a communicator, are kept for good.
  */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wrapper.h"
@@ -17,7 +19,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept {
     int error, code;
     char text[MAX_TEXT];
-} ring[KEPT], first;
+    struct kept *next;
+} ring[KEPT], first, *latched;
 static int count;
 
 static int keep(int code, const char *text)
@@ -56,7 +59,11 @@ int fail_core(const char *what)
 static bool look(int error, struct kept *out)
 {
     pthread_mutex_lock(&lock);
-    const struct kept *k = error >= FIRST ? &ring[(error - FIRST) % KEPT] : NULL;
+    const struct kept *k = latched;
+    while (k && k->error != error)
+        k = k->next;
+    if (!k && error >= FIRST)
+        k = &ring[(error - FIRST) % KEPT];
     const bool found = k && k->error == error;
     if (found)
         *out = *k;
@@ -70,11 +77,18 @@ int error_code(int error)
     return look(error, &k) ? k.code : REACTANT_MPI_ERR_MPI;
 }
 
-int fail_again(int error)
+int latch(int error)
 {
-    char text[MAX_TEXT];
-    error_text(error, text, sizeof text);
-    return keep(error_code(error), text);
+    struct kept *k = malloc(sizeof *k);
+    if (k && look(error, k)) {
+        pthread_mutex_lock(&lock);
+        k->next = latched;
+        latched = k;
+        pthread_mutex_unlock(&lock);
+    } else {
+        free(k);
+    }
+    return error;
 }
 
 void error_text(int error, char *text, size_t n)

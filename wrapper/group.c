@@ -75,7 +75,8 @@ memory:
 int group_end(struct group *group, int error)
 {
     int none = 0;
-    atomic_compare_exchange_strong(&group->error, &none, error);
+    if (atomic_compare_exchange_strong(&group->error, &none, error))
+        latch(error);
     if (meeting_stop(group))
         word_change(&group->turn);
     post_flush(group, error);

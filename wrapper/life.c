@@ -74,10 +74,18 @@ static int adopt(reactant_mpi_comm *comm, int devices)
     if (core.allgather(&devices, new.devices, 1, REACTANT_MPI_INT32, new.comm.core))
         return fail_core("MPI_Init");
     described(NULL, "thread_level", thread_level, sizeof thread_level);
-    if (devices > 1 && !new.timeout_ms && strcmp(thread_level, "multiple"))
+    /* The same on every process, whatever it has itself. */
+    bool several = false;
+    for (int p = 0; p < new.comm.size; p++)
+        several |= new.devices[p] != 1;
+    if (several && !new.timeout_ms && strcmp(thread_level, "multiple"))
         return fail(REACTANT_MPI_ERR_THREAD, "MPI_Init: MPI was initialised at thread level %s, where one thread's collective keeps the others out, and the "
-                    "%d devices of this process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set REACTANT_MPI_CALL_TIMEOUT_MS, "
-                    "under which those that wait let others in", thread_level, devices);
+                    "devices of one process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set REACTANT_MPI_CALL_TIMEOUT_MS, "
+                    "under which those that wait let others in", thread_level);
+    if (core.comm_id(comm) != id) {
+        split_forget();
+        round_forget();
+    }
     waiting_prepare(devices * core.local_size(comm));
     free(world.devices);
     world = new;
@@ -104,7 +112,7 @@ EXPORT int MPIABI_Init_thread(int *argc, char ***argv, int required, int *provid
 {
     (void)argc, (void)argv, (void)required;
     pthread_mutex_lock(&lock);
-    const int error = world_error = start();
+    const int error = world_error = latch(start());
     initialised |= !error;
     pthread_mutex_unlock(&lock);
     if (provided)

@@ -2,6 +2,7 @@
  * The devices of one process meet: each leaves word of what it calls, and the last to come does the work for all, between the processes
  * too, while the others wait.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +23,8 @@ static int ended(struct group *group)
 {
     int error;
     while (!(error = atomic_load(&group->error)))
-        ; /* whoever ends it is about to say why */
-    return fail_again(error);
+        sched_yield(); /* whoever ends it is about to say why */
+    return error;
 }
 
 /* Which devices here have come in this turn, and which not. */
@@ -61,11 +62,13 @@ static int wait_for_last(struct group *group, const char *name, uint32_t turn)
 {
     int64_t deadline = deadline_after(group->timeout_ms);
     while (!word_wait(&group->turn, turn, deadline)) {
-        if (atomic_load(&group->arrived) == (uint32_t)group->here) {
-            deadline = 0; /* the last one is at work on our buffers, and has a deadline of its own between the processes */
-        } else if (meeting_stop(group)) {
-            const int error = missed(group, name, turn);
-            group_end(group, error);
+        uint32_t n = atomic_load(&group->arrived);
+        if (n >= ENDED)
+            return ended(group);
+        if (n == 0 || n == (uint32_t)group->here) {
+            deadline = 0; /* the last one is at work on our buffers, and has a deadline of its own between the processes; or is done */
+        } else if ((atomic_load(&group->turn) & ~1u) == turn && atomic_compare_exchange_strong(&group->arrived, &n, ENDED)) {
+            const int error = group_end(group, missed(group, name, turn));
             word_change(&group->turn);
             return error;
         }
@@ -78,16 +81,23 @@ int meet_again(const struct comm *comm, int (*work)(struct group *, const struct
     struct group *group = comm->group;
     struct place *place = &group->places[comm->place];
     const uint32_t turn = atomic_load(&group->turn) & ~1u;
+    int error = atomic_load(&group->error);
+    if (error) /* it may have ended while the last one was at work */
+        return error;
     atomic_store(&place->turn, turn);
     const uint32_t before = atomic_fetch_add(&group->arrived, 1);
     if (before >= ENDED)
         return ended(group);
     if (before + 1 < (uint32_t)group->here)
         return wait_for_last(group, place->call.name, turn);
-    const int result = group->result = work_for_all(group, work);
-    atomic_store(&group->arrived, 0);
+    const int result = work_for_all(group, work);
+    error = atomic_load(&group->error);
+    if (!error)
+        error = result;
+    group->result = error;
+    atomic_store(&group->arrived, atomic_load(&group->error) ? ENDED : 0);
     word_change(&group->turn);
-    return result;
+    return error;
 }
 
 int meet(const struct comm *comm, const struct call *call, int (*work)(struct group *, const struct call *))

@@ -41,8 +41,8 @@ static int start_in_group(const struct comm *comm, bool sends, const void *from,
 {
     struct post *post = post_new();
     if (!post)
-        return fail(REACTANT_MPI_ERR_MEMORY, "%d messages are under way, and more are not served", MAX_POSTS);
-    const int error = post_start(post, comm, sends, from, to, (size_t)count * type_size(type), peer, tag);
+        return group_end(comm->group, fail(REACTANT_MPI_ERR_MEMORY, "%d messages are under way, and more are not served", MAX_POSTS));
+    const int error = post_start(post, comm, sends, from, to, elements(count) * type_size(type), peer, tag);
     if (error)
         post_free(post);
     else
@@ -70,7 +70,7 @@ EXPORT int MPIABI_Isend(const void *buf, int count, uintptr_t type, int dest, in
         return comm_wrong(word, "MPI_Isend");
     if (comm->group)
         return start_in_group(comm, true, buf, NULL, count, type, dest, tag, request);
-    if (core.isend(buf, (size_t)count, (int)type, dest, tag, comm->core, &started))
+    if (core.isend(buf, elements(count), (int)type, dest, tag, comm->core, &started))
         return fail_core("MPI_Isend");
     return *request = (uintptr_t)started, 0;
 }
@@ -84,7 +84,7 @@ EXPORT int MPIABI_Irecv(void *buf, int count, uintptr_t type, int source, int ta
         return comm_wrong(word, "MPI_Irecv");
     if (comm->group)
         return start_in_group(comm, false, NULL, buf, count, type, source, tag, request);
-    if (core.irecv(buf, (size_t)count, (int)type, source, tag, comm->core, &started))
+    if (core.irecv(buf, elements(count), (int)type, source, tag, comm->core, &started))
         return fail_core("MPI_Irecv");
     return *request = (uintptr_t)started, 0;
 }
@@ -111,8 +111,11 @@ static int sendrecv_in_group(const struct comm *comm, const void *send, size_t s
     if (error)
         return error;
     error = post_start(&out, comm, true, send, NULL, send_bytes, dest, send_tag);
-    if (error)
-        return group_end(comm->group, error); /* which takes back the receive */
+    if (error) { /* it has ended the group: the receive is given up, or another thread is copying to it */
+        if (!in.core)
+            post_wait(&in);
+        return error;
+    }
     const int sent = post_wait(&out), received = post_wait(&in);
     return received ? received : sent;
 }
@@ -129,10 +132,10 @@ EXPORT int MPIABI_Sendrecv(const void *send, int send_count, uintptr_t send_type
         return fail(REACTANT_MPI_ERR_TYPE, "MPI_Sendrecv: elements of type %#zx are sent and of type %#zx received", (size_t)send_type,
                     (size_t)recv_type);
     if (comm->group)
-        error = sendrecv_in_group(comm, send, (size_t)send_count * type_size(send_type), dest, send_tag, recv, (size_t)recv_count * type_size(recv_type),
+        error = sendrecv_in_group(comm, send, elements(send_count) * type_size(send_type), dest, send_tag, recv, elements(recv_count) * type_size(recv_type),
                                   source, recv_tag);
     else
-        error = core.sendrecv(send, (size_t)send_count, dest, send_tag, recv, (size_t)recv_count, source, recv_tag, (int)recv_type, comm->core, &got)
+        error = core.sendrecv(send, elements(send_count), dest, send_tag, recv, elements(recv_count), source, recv_tag, (int)recv_type, comm->core, &got)
             ? fail_core("MPI_Sendrecv") : 0;
     if (!error)
         tell(status, got.source, got.tag);

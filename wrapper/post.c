@@ -1,5 +1,6 @@
 /*
- * Messages between devices. In one process the side that comes second copies; between processes they go through the library, with a tag
+ * Messages between devices. A failure ends the group, since XLA gives up a permute at the first one: what it leaves behind points to its
+ * buffers. In one process the side that comes second copies; between processes they go through the library, with a tag
  * that says which device of the one sends to which of the other.
  */
 #include <stdio.h>
@@ -65,12 +66,14 @@ static int post_here(struct post *post)
         append(post->sends ? &g->sends : &g->recvs, post);
     pthread_mutex_unlock(&g->lock);
     if (error)
-        return fail_again(error);
+        return error;
     if (other) {
         const int result = post->sends ? copy(post, other) : copy(other, post);
         post->result = other->result = result;
         atomic_store(&post->done, DONE);
         word_change(&other->done);
+        if (result)
+            group_end(g, result);
     }
     return 0;
 }
@@ -82,7 +85,7 @@ static int post_there(struct post *post, int peer)
     const int tag = source->place * g->most + dest->place, process = g->members[peer].process;
     if (post->sends ? core.isend(post->from, post->bytes, REACTANT_MPI_BYTE, process, tag, g->core, &post->core)
                     : core.irecv(post->to, post->bytes, REACTANT_MPI_BYTE, process, tag, g->core, &post->core))
-        return fail_core(post->sends ? "MPI_Isend" : "MPI_Irecv");
+        return group_end(g, fail_core(post->sends ? "MPI_Isend" : "MPI_Irecv"));
     return 0;
 }
 
@@ -120,7 +123,7 @@ int post_wait(struct post *post)
 {
     struct group *g = post->group;
     if (post->core)
-        return core.wait(post->core, NULL) ? fail_core("MPI_Wait") : 0;
+        return core.wait(post->core, NULL) ? group_end(g, fail_core("MPI_Wait")) : 0;
     int64_t deadline = deadline_after(g->timeout_ms);
     while (!word_wait(&post->done, 0, deadline)) {
         pthread_mutex_lock(&g->lock);

@@ -30,6 +30,13 @@ static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct round *current;
 static int broken; /* a round that was given up: the others are out of step */
 
+void round_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    broken = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 static int devices_before(int process)
 {
     int n = 0;
@@ -220,7 +227,7 @@ static void lead(struct round *r)
     pthread_mutex_lock(&lock);
     r->error = error;
     if (r->given_up)
-        broken = error;
+        broken = latch(error);
     r->done = true;
     current = NULL;
     pthread_cond_broadcast(&over);
@@ -231,7 +238,7 @@ static void lead(struct round *r)
 static int enter(int color, int key, struct round **out)
 {
     if (broken)
-        return fail_again(broken);
+        return broken;
     if (!current && !(current = round_new()))
         return fail(REACTANT_MPI_ERR_MEMORY, "MPI_Comm_split: out of memory");
     struct round *r = *out = current;

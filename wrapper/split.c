@@ -10,9 +10,9 @@ static _Atomic int split_error;
 int comm_wrong(uintptr_t word, const char *function)
 {
     if (word == WRAPPER_COMM_NULL && split_error)
-        return fail_again(split_error);
+        return split_error;
     if (word == WRAPPER_COMM_WORLD && world_error)
-        return fail_again(world_error);
+        return world_error;
     if (word == WRAPPER_COMM_WORLD)
         return fail(REACTANT_MPI_ERR_STATE, "%s: MPI_Init has not been called", function);
     return fail(REACTANT_MPI_ERR_COMM, "%s: %#zx is not a communicator%s", function, (size_t)word,
@@ -25,10 +25,16 @@ static int split_failed(int error, uintptr_t *out)
     int none = 0;
     *out = WRAPPER_COMM_NULL;
     if (atomic_compare_exchange_strong(&split_error, &none, error)) {
+        latch(error);
         error_text(error, text, sizeof text);
         fprintf(stderr, "reactant_mpi: JAX gets no communicator: %s\n", text);
     }
     return error;
+}
+
+void split_forget(void)
+{
+    split_error = 0;
 }
 
 EXPORT int MPIABI_Comm_split(uintptr_t word, int color, int key, uintptr_t *out)

@@ -66,7 +66,9 @@ bool word_wait(_Atomic uint32_t *word, uint32_t was, int64_t deadline)
 
 void word_change(_Atomic uint32_t *word)
 {
-    const uint32_t was = atomic_load_explicit(word, memory_order_relaxed);
-    if (atomic_exchange(word, (was & ~1u) + 2) & 1)
+    uint32_t was = atomic_load_explicit(word, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(word, &was, (was & ~1u) + 2))
+        ;
+    if (was & 1)
         syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

@@ -50,14 +50,19 @@ int library_open(void);
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* The same for what a function of the library has just returned on this thread. */
 int fail_core(const char *what) __attribute__((cold));
-/* The same for the text of an earlier failure. */
-int fail_again(int error) __attribute__((cold));
+/* Its text is kept for good, since later calls will give it again. Gives it back. */
+int latch(int error) __attribute__((cold));
 int error_code(int error);           /* the code of reactant_mpi.h */
 void error_text(int error, char *text, size_t n);
 
 /* ---- types.c ------------------------------------------------------------------------------------------------------------------ */
 
 size_t type_size(uintptr_t type); /* 0: none of ours */
+/* XLA narrows its counts to int: these are the 32 bits that it kept. */
+static inline size_t elements(int count)
+{
+    return (uint32_t)count;
+}
 
 /* ---- comms.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -91,6 +96,9 @@ struct world {
 extern struct world world;
 extern int world_error; /* why there is none: a failed call's code */
 bool life_ended(void);
+/* There is a new world: what ended the old one is forgotten. */
+void split_forget(void);
+void round_forget(void);
 
 /* ---- round.c: what the devices of all processes say when they split ----------------------------------------------------------- */
 

@@ -7,7 +7,7 @@ WRAPPER_LINK := -Wl,--version-script=wrapper/exports.map -Wl,-soname,$(notdir $(
 
 $(WRAPPER): $(wildcard wrapper/*.c wrapper/*.h wrapper/*.inc) wrapper/exports.map wrapper/wrapper.mk $(HEADER)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O3 -fPIC -shared -fvisibility=hidden $(WRAPPER_WARNINGS) -Iinclude -o $@ $(filter %.c,$^) $(WRAPPER_LINK)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O3 -fwrapv -fPIC -shared -fvisibility=hidden $(WRAPPER_WARNINGS) -Iinclude -o $@ $(filter %.c,$^) $(WRAPPER_LINK)
 
 # Its test is not linked with libreactant_mpi.so: the wrapper opens that.
 build/tests/c/wrapper: tests/c/wrapper.c $(HEADER) $(wildcard tests/c/*.h) $(WRAPPER) | $(LIB)
