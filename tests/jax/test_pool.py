@@ -1,35 +1,24 @@
 """Handlers that block and handlers that do not, on XLA's pool of one and of two threads."""
 
-import os
-import sys
-
 import pytest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi"))
-from harness import BUILD, MAIN, ROOT, launch, told
-
-PYTHONS = [p for p in (sys.executable, os.path.join(ROOT, ".venv", "py313", "bin", "python")) if os.path.exists(p)]
+from launching import BOTH, NEWEST, PYTHONS, ROOT, launch
 
 
-def run(python, mpi, threads, blocking):
-    env = {
-        "NPROC": str(threads),  # XLA's pool has as many threads
-        "PYTHONPATH": os.path.join(ROOT, "bindings", "python"),
-        "REACTANT_MPI_LIBRARY": os.path.join(BUILD, "libreactant_mpi.so.0"),
-    }
-    program = os.path.join(ROOT, "tests", "jax", "ranks", "pool.py")
-    return launch(mpi, 2, [python, program, blocking], env=env, options=["--no-cleanup"], timeout=100)
+def run(jax, mpi, threads, blocking):
+    library = str(ROOT / "build" / "libreactant_mpi.so.0")
+    # XLA's pool has NPROC threads.
+    return launch(jax, mpi, 2, "pool", blocking, options=["--no-cleanup"], NPROC=str(threads), REACTANT_MPI_LIBRARY=library)
 
 
-@pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize("mpi, threads", [(MAIN[0], 1), (MAIN[0], 2), (MAIN[1], 1)])
-def test_one_chain_may_block(python, mpi, threads):
-    result = run(python, mpi, threads, "first")
-    assert result.stdout.split() == ["ok", "ok"], told(result)
+@pytest.mark.parametrize("jax, mpi", BOTH)
+@pytest.mark.parametrize("threads", (1, 2))
+def test_one_chain_may_block(jax, mpi, threads):
+    done = run(jax, mpi, threads, "first")
+    assert done.stdout.split() == ["ok", "ok"], done.stdout
 
 
-@pytest.mark.parametrize("python", PYTHONS)
-def test_two_may_not(python):
+@pytest.mark.parametrize("jax", {list(PYTHONS)[0], NEWEST})
+def test_two_may_not(jax):
     """So the program of the test above provokes what it is about."""
-    result = run(python, MAIN[0], 1, "all")
-    assert "DEADLINE_EXCEEDED" in result.stdout, told(result)
+    done = run(jax, "mpich", 1, "all")
+    assert "DEADLINE_EXCEEDED" in done.stdout, done.stdout

@@ -41,6 +41,9 @@ def test_a_rank_is_missing(mpi, case):
     assert "checks" in result.stdout, told(result)
 
 
-@pytest.mark.parametrize("nccl, n", [("nccl232", 2), ("rccl", 2)] + ([("nccl228", 3), ("nccl218", 1), ("rccl_new", 4)] if FULL else []))
+MORE_DOUBLES = [("nccl228", 3), ("nccl218", 1), ("rccl_new", 4)]
+
+
+@pytest.mark.parametrize("nccl, n", [("nccl232", 2), ("rccl", 2)] + (MORE_DOUBLES if FULL else []))
 def test_streams(nccl, n):
     checked("mpich", n, [program("gpu_ffi")], env=doubles(nccl, 8))

@@ -1,8 +1,8 @@
 """Independent chains of sums in one program, whose ranks come to them in different orders.
 
-pool.py first | all: the first chain blocks its thread, or both chains do. The orders are made by a handler that gives XLA a future, and by one
-thread that completes the futures of the two chains in one order on rank 0 and in the other on rank 1: what waits for a future runs on the
-thread that completes it. Prints "ok", or the error that XLA gave.
+pool.py first | all: the first chain blocks its thread, or both chains do. The orders are made by a handler that gives XLA a
+future, and by one thread that completes the futures of the two chains in one order on rank 0 and in the other on rank 1: what
+waits for a future runs on the thread that completes it. Prints "ok", or the error that XLA gave.
 """
 
 import ctypes
@@ -91,7 +91,8 @@ def program(x):
     values, tokens = [x * (i + 1) for i in range(CHAINS)], [jnp.zeros((1,), jnp.float32)] * CHAINS
     for _ in range(ROUNDS):
         for i in range(CHAINS):
-            y = jax.ffi.ffi_call("nap", jax.ShapeDtypeStruct(x.shape, x.dtype), input_output_aliases={0: 0})(values[i], i=np.int32(i))
+            like = jax.ShapeDtypeStruct(x.shape, x.dtype)
+            y = jax.ffi.ffi_call("nap", like, input_output_aliases={0: 0})(values[i], i=np.int32(i))
             values[i], tokens[i] = allreduce(y @ jnp.eye(len(x)), tokens[i], i)
     return values, tokens
 
