@@ -15,7 +15,6 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 import reactant_mpi as rmpi
 
 CHAINS, ROUNDS = 2, 5
