@@ -145,7 +145,10 @@ static struct XLA_FFI_Error *memory_free(struct memory_args *a)
 
 /* ---- the interface, by offset ---- */
 
-static union {
+#ifndef OF_RANK
+#define OF_RANK
+#endif
+static OF_RANK union {
     size_t size;
     void *slot[26];
 } api;

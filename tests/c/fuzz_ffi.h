@@ -6,7 +6,7 @@
 #define FUZZ_FFI_H
 
 #include "ffi.h"
-#include "fuzz.h"
+#include "fuzz_collectives.h"
 
 #define FFI_ROWS                                                                                                                     \
     X(allreduce) X(reduce) X(bcast) X(allgather) X(gather) X(scatter) X(reduce_scatter) X(alltoall) X(scan) X(exscan) X(barrier) X(send) \
@@ -112,7 +112,7 @@ static void step_right_frame(void)
     frame_buffer(&f, 0, F32, &token, 1);
     frame_buffer(&f, 1, S64, out, 3);
     frame_buffer(&f, 1, F32, &next, 1);
-    frame_common(&f, reactant_mpi_comm_id(on->c), on->size, one_in(2));
+    frame_common(&f, reactant_mpi_comm_id(on->c), on->size, one_in(2) && !never_blocking);
     frame_scalar(&f, "op", S32, REACTANT_MPI_SUM);
     NO_ERROR(frame_end(&f, CALL(ffi_allreduce, &f)));
     CHECK(out[0] == (int64_t)on->size * (on->size - 1) / 2 && out[1] == on->size && out[2] == third * on->size && next == 5, "%lld %lld %lld",

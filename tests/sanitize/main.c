@@ -6,6 +6,7 @@
 #include "tests/c/fuzz.h"
 #include "tests/c/fuzz_collectives.h"
 #include "tests/c/fuzz_compiled.h"
+#include "tests/c/fuzz_ffi.h"
 #include "team.h"
 
 #include "device.h"
@@ -27,7 +28,8 @@ static void one_rank(struct play *p, int rank, uint64_t game)
 {
     static void (*const steps[])(void) = {step_right_collective, step_right_collective, step_wrong_collective, step_right_message,
                                           step_wrong_message,    step_wrong_requests,   step_stream,           step_stream_message,
-                                          step_right_name,       step_wrong_name,       step_wrong_tokens,     step_right_message_by_name};
+                                          step_right_name,       step_wrong_name,       step_wrong_tokens,     step_right_message_by_name,
+                                          step_right_frame,      step_wrong_frame};
     pool[0] = (struct member){p->handles[rank], rank, p->size, false};
     members = 1;
     on = &pool[0];
@@ -111,6 +113,8 @@ int main(void)
     test_out_of_step();
     test_mpi_fails();
     test_devices();
+    CHECK(futures_made > 0 && futures_live == 0 && errors_live == 0, "%d futures, %d not ended, %d errors left", futures_made, futures_live,
+          errors_live);
     left = fake_count();
     CHECK(left.forbidden == 0, "%ld calls that MPI's thread level forbids", left.forbidden);
     CHECK(left.comms == 0 && left.requests == 0 && left.types == 0, "left: %ld communicators, %ld requests, %ld types", left.comms,

@@ -4,7 +4,7 @@
 SANITIZE_DIR := build/_sanitize
 SANITIZE_CGO := $(SANITIZE_DIR)/cgo/_cgo_export.h
 SANITIZE_MACHINE := $(if $(filter x86_64,$(shell uname -m)),arm64,amd64)
-SANITIZE_SRC := $(filter-out %_$(SANITIZE_MACHINE).c,$(wildcard capi/*.c mpi/*.c node/kernels/*.c nccl/*.c \
+SANITIZE_SRC := $(filter-out %_$(SANITIZE_MACHINE).c,$(wildcard capi/*.c ffi/*.c mpi/*.c node/kernels/*.c nccl/*.c \
 	internal/handle/*.c internal/cerr/*.c internal/company/*.c internal/trace/*.c tests/fake/mpi/*.c tests/sanitize/*.c))
 SANITIZE_STUBS := $(SANITIZE_DIR)/cgo/stubs.c
 SANITIZED := $(patsubst %,$(SANITIZE_DIR)/%,address thread plain)
