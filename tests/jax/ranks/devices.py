@@ -13,6 +13,8 @@ SIZE = int(os.environ.get("PMI_SIZE") or os.environ["OMPI_COMM_WORLD_SIZE"])
 CASE, COUNTS = sys.argv[1], [int(n) for n in sys.argv[2].split(",")]
 COUNTS = [COUNTS[process % len(COUNTS)] for process in range(SIZE)]
 os.environ["JAX_NUM_CPU_DEVICES"] = str(COUNTS[RANK])
+# XLA's threads: it has as many as there are cores, and JAX 0.10 blocks more of them than one for each device (docs/jax-wrapper.md).
+os.environ["PJRT_NPROC"] = str(max(len(os.sched_getaffinity(0)), 4 * COUNTS[RANK]))
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
