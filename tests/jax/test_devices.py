@@ -23,7 +23,8 @@ def test_meshes(jax, mpi, n, devices):
 
 
 def test_a_mesh_that_leaves_out_a_device():
-    done = launch(NEWEST, "mpich", 2, "devices", "left-out", "2", options=["--no-cleanup"], **variables(REACTANT_MPI_CALL_TIMEOUT_MS=3000))
+    limit = variables(REACTANT_MPI_CALL_TIMEOUT_MS=3000)
+    done = launch(NEWEST, "mpich", 2, "devices", "left-out", "2", options=["--no-cleanup"], **limit)
     assert done.stdout.count("ok 1 checks") == 2, done.stdout
     # XLA does not look at the result of MPI_Comm_split, so that is told on standard error.
     assert done.stdout.count("reactant_mpi: JAX gets no communicator") == 2, done.stdout

@@ -75,7 +75,8 @@ def on_line(order, what):
         for _ in range(3):
             check(f"{name}, {what}", run(there(mesh, x)), expected)
     long = (np.arange(N * 100003).reshape(N, -1) % 97).astype(np.float32)
-    check(f"long psum, {what}", program(mesh, lambda x: lax.psum(x, "i"))(there(mesh, long)), np.broadcast_to(long.sum(0), long.shape))
+    result = program(mesh, lambda x: lax.psum(x, "i"))(there(mesh, long))
+    check(f"long psum, {what}", result, np.broadcast_to(long.sum(0), long.shape))
 
 
 def on_grid(grid, what):
@@ -84,12 +85,12 @@ def on_grid(grid, what):
     a, b = grid.shape
     x = np.arange(1, 4 * N + 1, dtype=np.float32).reshape(N, 4)
     cube = x.reshape(a, b, 4)
-    along_a, along_b = cube.sum(0, keepdims=True), cube.sum(1, keepdims=True)
+    along_a, along_b, along_both = (cube.sum(axes, keepdims=True) for axes in (0, 1, (0, 1)))
     cases = {
         "psum a": (lambda x: lax.psum(x, "a"), along_a),
         "psum b": (lambda x: lax.psum(x, "b"), along_b),
-        "psum a, then b": (lambda x: lax.psum(lax.psum(x, "a") * 2, "b"), 2 * cube.sum((0, 1), keepdims=True)),
-        "psums": (lambda x: lax.psum(x, ("a", "b")) + lax.psum(x, "a") * lax.psum(x, "b"), cube.sum((0, 1), keepdims=True) + along_a * along_b),
+        "psum a, then b": (lambda x: lax.psum(lax.psum(x, "a") * 2, "b"), 2 * along_both),
+        "psums": (lambda x: lax.psum(x, ("a", "b")) + lax.psum(x, "a") * lax.psum(x, "b"), along_both + along_a * along_b),
         "ppermute a": (lambda x: lax.ppermute(x, "a", ring(a)), np.roll(cube, 1, 0)),
         "ppermute b": (lambda x: lax.ppermute(x, "b", ring(b)), np.roll(cube, 1, 1)),
     }
@@ -107,9 +108,9 @@ def many_in_flight(grid):
         for axes in (("a",), ("b",), ("a", "b"))
     }
     placed = there(mesh, x)
-    for results in [[(axes, run(placed)) for _ in range(50) for axes, (run, _) in kinds.items()]]:
-        for axes, result in results:
-            check(f"in flight {axes}", result, np.broadcast_to(kinds[axes][1], cube.shape).reshape(N, 4))
+    results = [(axes, run(placed)) for _ in range(50) for axes, (run, _) in kinds.items()]
+    for axes, result in results:
+        check(f"in flight {axes}", result, np.broadcast_to(kinds[axes][1], cube.shape).reshape(N, 4))
 
 
 def meshes():
