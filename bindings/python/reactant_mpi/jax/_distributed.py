@@ -12,9 +12,9 @@ from .. import finalize as finalize_mpi
 from .. import initialize as initialize_mpi
 from . import _devices, _ending, _service, _start
 
-# comm: the ranks that are JAX's processes. control: a duplicate for what is agreed at the start and at the end.
-# wish: what the first call of initialize() asked for. ended: finalize() was called.
-state = SimpleNamespace(comm=None, control=None, wish=None, ended=False)
+# comm: the ranks that are JAX's processes. control: a duplicate for what is agreed at the start and at the end, where a rank waits
+# patience_s for the others. wish: what the first call of initialize() asked for. ended: finalize() was called.
+state = SimpleNamespace(comm=None, control=None, patience_s=0, wish=None, ended=False)
 
 _lock = threading.Lock()
 
@@ -76,9 +76,9 @@ def finalize() -> None:
     """
     with _lock:
         if state.comm is not None and not state.ended:
-            state.ended = True
             _ending.end_in_order(state)
             finalize_mpi()
+            state.ended = True
 
 
 def before_clients() -> None:
@@ -113,15 +113,9 @@ def _initialize(wish: SimpleNamespace, options: dict) -> None:
         _service.start(jax, control, comm, wish)
     control.set_timeout(1000 * wish.shutdown_timeout_seconds)
     _ending.prepare(jax, state)
-    state.comm, state.control = comm, control
-    _make_default(comm)
+    state.comm, state.control, state.patience_s = comm, control, wish.shutdown_timeout_seconds
+    from . import _communicators
 
-
-def _make_default(comm) -> None:
-    try:
-        from . import _communicators
-    except ImportError:
-        return
     _communicators.set_default(comm)
 
 

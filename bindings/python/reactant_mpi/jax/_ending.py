@@ -9,7 +9,7 @@ import time
 
 from .. import ReactantMPIError
 from .._end import crashed
-from . import _devices
+from . import _devices, _start
 
 # What rank 0, with the service, leaves to the others after a failure of its own, or of another.
 HEAD_START_S = 1
@@ -35,11 +35,17 @@ def end_in_order(state) -> None:
 
     _wait_for_computations(jax)
     if jax.distributed.is_initialized():
-        state.control.barrier()
+        _meet(state)
         if state.comm.rank:
             _original["shutdown"]()
-        state.control.barrier()
+        _meet(state)
         _original["shutdown"]()
+
+
+def _meet(state) -> None:
+    """All ranks have come. Where a collective of JAX has failed they may never, and are not waited for as long."""
+    patience_s = RESPITE_S if _start.failure() else state.patience_s
+    state.control.Ibarrier().wait_for(1000 * patience_s)
 
 
 def _wait_for_computations(jax) -> None:

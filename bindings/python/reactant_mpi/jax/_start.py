@@ -53,6 +53,12 @@ def wrapper() -> ctypes.CDLL | None:
     return library
 
 
+def failure() -> int:
+    """Code of the first collective of JAX that has failed on MPI; 0 if none has."""
+    library = wrapper()
+    return library.reactant_mpi_wrapper_error(None, 0) if library is not None else 0
+
+
 def why_not() -> str | None:
     """Why the collectives `mpi` of jaxlib, which is loaded, are not ours; None if they are."""
     path, chosen, loaded = wrapper_path(), os.environ.get(VARIABLE), wrapper()
