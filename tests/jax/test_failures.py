@@ -16,7 +16,7 @@ def ends(jax, mpi, how, who=0, **more):
 
 
 @pytest.mark.parametrize(("jax", "mpi"), BOTH)
-@pytest.mark.parametrize("how", ["in flight", "shutdown"])
+@pytest.mark.parametrize("how", ["in flight", "shutdown", "MPI finalized"])
 def test_good_end(jax, mpi, how):
     done = ends(jax, mpi, how)
     assert (done.returncode, done.stdout) == (0, "end\n" * 2), done.stdout

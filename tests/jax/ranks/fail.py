@@ -60,6 +60,10 @@ elif how == "shutdown":
     jax.distributed.shutdown()
     psum(x).block_until_ready()
     say("end")
+elif how == "MPI finalized":
+    psum(x).block_until_ready()
+    reactant_mpi.finalize()
+    say("end")
 elif how == "all exit 3":
     sys.exit(3)
 elif how == "all raise":

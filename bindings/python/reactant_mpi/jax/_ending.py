@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from .. import ReactantMPIError
+from .. import ReactantMPIError, _abi, _library
 from .._end import crashed
 from . import _devices, _start
 
@@ -45,7 +45,14 @@ def end_in_order(state) -> None:
 def _meet(state) -> None:
     """All ranks have come. Where a collective of JAX has failed they may never, and are not waited for as long."""
     patience_s = RESPITE_S if _start.failure() else state.patience_s
-    state.control.Ibarrier().wait_for(1000 * patience_s)
+    try:
+        state.control.Ibarrier().wait_for(1000 * patience_s)
+    except ReactantMPIError as error:
+        if error.code not in (_abi.ERR_COMM, _abi.ERR_MPI_FINALIZED):
+            raise
+        # All ranks have met in reactant_mpi.finalize(), and have nothing left to meet by. The service ends last.
+        if state.comm.rank == 0:
+            time.sleep(HEAD_START_S)
 
 
 def _wait_for_computations(jax) -> None:
@@ -60,7 +67,7 @@ def _wait_for_computations(jax) -> None:
 
 
 def _at_exit(state) -> None:
-    if state.ended:
+    if state.ended or not _library.state.usable:  # a forked child
         return
     state.ended = True
     if crashed():

@@ -1,6 +1,7 @@
 """JAX's coordination service: it runs in rank 0, and every rank is a client of it."""
 
 import contextlib
+import inspect
 import os
 
 from ._coordinator import coordinator
@@ -13,20 +14,23 @@ def start(jax, control, comm, wish) -> None:
     """jax.distributed.initialize. Collective over control, a duplicate of comm."""
     named = wish.coordinator_address or os.environ.get("JAX_COORDINATOR_ADDRESS")
     # A process that ends or fails is not to take the others with it, nor to wait for them: MPI tells them, by an exception.
-    jax.config.update("jax_enable_recoverability", True)
+    with contextlib.suppress(AttributeError):  # a JAX before that
+        jax.config.update("jax_enable_recoverability", True)
+    wishes = {
+        "num_processes": comm.size,
+        "process_id": comm.rank,
+        "local_device_ids": None if comm.device is None else [comm.device],
+        "cluster_detection_method": "deactivate",
+        "initialization_timeout": wish.initialization_timeout,
+        "heartbeat_timeout_seconds": max(wish.heartbeat_timeout_seconds, 2 * _call_timeout_s(comm)),
+        "shutdown_timeout_seconds": wish.shutdown_timeout_seconds,
+    }
+    known = inspect.signature(jax.distributed.initialize).parameters
     with contextlib.nullcontext((named, None)) if named else coordinator(control) as (address, bind):
         _not_by_proxy(address)
         with _errors_alone(jax):
             jax.distributed.initialize(
-                address,
-                comm.size,
-                comm.rank,
-                local_device_ids=None if comm.device is None else [comm.device],
-                cluster_detection_method="deactivate",
-                coordinator_bind_address=bind,
-                initialization_timeout=wish.initialization_timeout,
-                heartbeat_timeout_seconds=max(wish.heartbeat_timeout_seconds, _call_timeout_s(comm) * 2),
-                shutdown_timeout_seconds=wish.shutdown_timeout_seconds,
+                address, coordinator_bind_address=bind, **{name: value for name, value in wishes.items() if name in known}
             )
 
 
