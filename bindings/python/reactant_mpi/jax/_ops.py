@@ -210,10 +210,10 @@ def _ordered(name, operands, place, token, **parameters):
     """The operation in the form that its token asks for."""
     row = ROWS[name]
     if token is None or _order.is_ref(token):
-        ref = _order.hidden() if token is None else token
-        if traced(*operands, ref):
+        if traced(*operands, token):
+            ref = _order.hidden() if token is None else token
             return _order.through(row, ref, [jnp.asarray(x) for x in operands], place, parameters)
-        jax.block_until_ready(ref)
+        _order.wait(token)
         results = _eager.call(row, [*operands, _order.nothing_before()], place, parameters)
         return results[0] if row.gives else None
     if token is False:
