@@ -1,8 +1,10 @@
 """Derivatives and batches of every operation: against finite differences, and against the same computed from all ranks' data."""
 
+# ruff: noqa: B023, E731 - functions of one line, used in the turn of the loop in which they are made
+
 import sys
 
-from program import check, close, comm, data, done, jax, jnp, mpi, np, raises, rank, size
+from program import check, close, comm, done, jax, jnp, mpi, np, raises, rank, size
 
 SUM, AVG = mpi.SUM, mpi.AVG
 LAST = size - 1
@@ -97,22 +99,22 @@ def every_operation():
         xs, vs = given(name), given(name, 7)
         ws = [r + 1.0 for r in range(size)]
         w, t = ws[rank], mpi.token()
-        here = lambda x, t, name=name: loss_here(name, t, x, w)  # noqa: B023, E731
+        here = lambda x, t, name=name: loss_here(name, t, x, w)
 
         @jax.jit
         def program(x, v, t, here=here):
             (value, after), (dx, dt) = jax.value_and_grad(here, argnums=(0, 1), has_aux=True)(x, t)
             t = mpi.join(after, dt)
             _, (dvalue, _) = jax.jvp(lambda x: here(x, t), (x,), (v,))
-            gradient = lambda x, t: jax.grad(lambda x, t: sum(here(x, t)[:1]), argnums=(0,))(x, t)[0]  # noqa: E731
+            gradient = lambda x, t: jax.grad(lambda x, t: sum(here(x, t)[:1]), argnums=(0,))(x, t)[0]
             _, forward_over_reverse = jax.jvp(lambda x: gradient(x, t), (x,), (v,))
-            directional = lambda x: jax.jvp(lambda x: here(x, t)[0], (x,), (v,))[1]  # noqa: E731
+            directional = lambda x: jax.jvp(lambda x: here(x, t)[0], (x,), (v,))[1]
             reverse_over_forward = jax.grad(directional)(x)
             reverse_over_reverse = jax.grad(lambda x: jnp.vdot(gradient(x, t), v))(x)
             return value, dx, dvalue, forward_over_reverse, reverse_over_forward, reverse_over_reverse
 
         got = program(xs[rank], vs[rank], t)
-        of_all = lambda xs, name=name: loss_of_all(name, xs, ws)  # noqa: E731
+        of_all = lambda xs, name=name: loss_of_all(name, xs, ws)
         close(comm.allreduce(np.asarray(got[0])), of_all(list(xs)), f"{name}, value")
         gradient = jnp.stack(jax.grad(of_all)(list(xs)))
         close(got[1], gradient[rank], f"{name}, gradient")
@@ -123,7 +125,7 @@ def every_operation():
             close(second, hessian[rank], f"{name}, {which}")
         # Not of JAX: differences.
         h = 1e-6
-        eager = lambda x: np.asarray(OPERATIONS[name][0](np.sin(x)) ** 2 * OPERATIONS[name][0](np.cos(x) * x) * w)  # noqa: B023, E731
+        eager = lambda x: np.asarray(OPERATIONS[name][0](np.sin(x)) ** 2 * OPERATIONS[name][0](np.cos(x) * x) * w)
         ahead, behind = (eager(np.asarray(xs[rank] + s * h * vs[rank])).sum() for s in (1, -1))
         close(comm.allreduce(np.asarray(ahead - behind)) / (2 * h), directional, f"{name}, differences", 1e-6)
 
@@ -151,7 +153,7 @@ def forms():
 def jacobians():
     """Of y = scan(x**3), its square, and so on, by both modes; linearize."""
     x, t = given("scan")[rank], mpi.token()
-    f = lambda x: mpi.scan(x**3, token=t)[0]  # noqa: E731
+    f = lambda x: mpi.scan(x**3, token=t)[0]
     # dy[i] on this rank to x[j] on all ranks that are moved alike: below and here.
     xs = given("scan")
     close(jax.jit(jax.jacfwd(f))(x), np.diag((3 * xs[: rank + 1] ** 2).sum(0)), "jacfwd")
@@ -162,7 +164,7 @@ def jacobians():
     close(linear(2 * jnp.ones(3)), (6 * xs[: rank + 1] ** 2).sum(0), "linearize, again")
     g = jax.linear_transpose(lambda x: mpi.scan(x, token=t)[0], x)(jnp.ones(3))[0]
     close(g, np.full(3, size - rank), "linear_transpose")
-    sums = lambda x: jnp.sum(mpi.allreduce(x**3, token=t)[0])  # noqa: E731
+    sums = lambda x: jnp.sum(mpi.allreduce(x**3, token=t)[0])
     for which, hessian in {
         "hessian": jax.hessian(sums),
         "reverse over forward": jax.jacrev(jax.jacfwd(sums)),
@@ -183,11 +185,11 @@ def jacobians():
 def replicated():
     """As mpi4jax: what is the same on every rank has one cotangent."""
     x, t = given("allreduce")[rank], mpi.token()
-    f = lambda x: jnp.sum(mpi.allreduce(x**2, token=t, replicated=True)[0])  # noqa: E731
+    f = lambda x: jnp.sum(mpi.allreduce(x**2, token=t, replicated=True)[0])
     close(jax.jit(jax.grad(f))(x), 2 * x, "replicated")
     close(jax.jit(jax.grad(lambda x: jnp.sum(mpi.allreduce(x**2, replicated=True))))(x), 2 * x, "replicated, hidden")
     close(jax.jit(jax.jvp, static_argnums=0)(f, (x,), (x,))[1], 2 * (given("allreduce") ** 2).sum(), "replicated, forward")
-    g = lambda x: mpi.allreduce(x, token=t, replicated=True)[0]  # noqa: E731
+    g = lambda x: mpi.allreduce(x, token=t, replicated=True)[0]
     there = jax.linear_transpose(g, x)
     back = jax.linear_transpose(lambda y: there(y)[0], x)
     close(jax.jit(back)(x)[0], given("allreduce").sum(0), "replicated, there and back")
@@ -229,7 +231,7 @@ def checkpoints():
         check(text.count("reactant_mpi_allreduce") == 2, f"one there and one back, not {text.count('reactant_mpi_allreduce')}")
     scanned = lambda x: jnp.sum(
         jax.lax.scan(jax.checkpoint(lambda c, _: (mpi.allreduce(jnp.sin(c[0]), token=c[1]), None)), (x, t), None, 3)[0][0]
-    )  # noqa: E731
+    )
     close(jax.jit(jax.grad(scanned))(x), jax.jit(jax.grad(lambda x: jnp.sum(three(x, t))))(x), "checkpoint in scan")
 
 
@@ -246,13 +248,13 @@ def batches():
         wanted = np.stack([np.asarray(of_all([jnp.asarray(x[b]) for x in xs])[rank]) for b in range(4)])
         for axis in range(len(shape) + 1):
             x = jnp.moveaxis(xs[rank], 0, axis)
-            y, t = jax.jit(jax.vmap(lambda x, t: function(x, token=t), in_axes=(axis, None), out_axes=(0, None)))(x, mpi.token())  # noqa: B023
+            y, t = jax.jit(jax.vmap(lambda x, t: function(x, token=t), in_axes=(axis, None), out_axes=(0, None)))(x, mpi.token())
             close(y, wanted, f"vmap of {name}, axis {axis}")
-        loss = lambda x, t: jnp.sum(jnp.sin(function(x**2, token=t)[0]))  # noqa: B023, E731
+        loss = lambda x, t: jnp.sum(jnp.sin(function(x**2, token=t)[0]))
         t = mpi.token()
         one = jax.jit(jax.vmap(jax.grad(loss), in_axes=(0, None)))(xs[rank], t)
         other = jax.jit(jax.grad(lambda x, t: jnp.sum(jax.vmap(loss, (0, None))(x, t))))(xs[rank], t)
-        sums = lambda xs: sum(jnp.sum(jnp.sin(y)) for y in of_all([x**2 for x in xs]))  # noqa: B023, E731
+        sums = lambda xs: sum(jnp.sum(jnp.sin(y)) for y in of_all([x**2 for x in xs]))
         gradient = jnp.stack([jnp.stack(jax.grad(sums)([jnp.asarray(x[b]) for x in xs]))[rank] for b in range(4)])
         close(one, gradient, f"vmap of grad of {name}")
         close(other, gradient, f"grad of vmap of {name}")
@@ -273,7 +275,7 @@ def refused():
     x, t = jnp.ones(3), mpi.token()
     for op, name in ((mpi.MAX, "MAX"), (mpi.MIN, "MIN"), (mpi.PROD, "PROD")):
         for token in (None, t):
-            f = lambda x: jnp.sum(first(mpi.allreduce(x, op, token=token)))  # noqa: B023, E731
+            f = lambda x: jnp.sum(first(mpi.allreduce(x, op, token=token)))
             raises(NotImplementedError, [name, "no derivative", "stop_gradient"], jax.grad(f), x)
             raises(NotImplementedError, [name], jax.jvp, f, (x,), (x,))
             close(jax.grad(lambda x: jnp.sum(x) * f(jax.lax.stop_gradient(x)))(x), np.full(3, f(x)), "stop_gradient")

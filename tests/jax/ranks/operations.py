@@ -7,8 +7,8 @@ from reactant_mpi import ReactantMPIError
 from reactant_mpi.jax import AVG, BAND, BOR, BXOR, LAND, LOR, LXOR, MAX, MIN, PROD, SUM
 
 NUMPY = {
-    SUM: np.add, PROD: np.multiply, MIN: np.minimum, MAX: np.maximum, BAND: np.bitwise_and, BOR: np.bitwise_or, BXOR: np.bitwise_xor,
-    LAND: np.logical_and, LOR: np.logical_or, LXOR: np.logical_xor,
+    SUM: np.add, PROD: np.multiply, MIN: np.minimum, MAX: np.maximum,
+    BAND: np.bitwise_and, BOR: np.bitwise_or, BXOR: np.bitwise_xor, LAND: np.logical_and, LOR: np.logical_or, LXOR: np.logical_xor,
 }  # fmt: skip
 INTEGERS = (SUM, PROD, MIN, MAX, BAND, BOR, BXOR, LAND, LOR, LXOR)
 REDUCED = {
@@ -183,6 +183,26 @@ def messages():
     check(mpi.barrier() is None, "barrier gives nothing")
 
 
+def started():
+    """Two are under way while the program goes on, one is in its own communicator; their derivatives, too."""
+    x = data((3,))
+
+    def f(x, t):
+        a, t = mpi.iallreduce(x, token=t)
+        y, t = mpi.bcast(x, LAST, token=t)
+        b, t = mpi.iallreduce(2 * x * x, SUM, token=t)
+        z, t = mpi.scan(x, token=t)
+        a, t = mpi.wait(a, token=t)
+        b, t = mpi.wait(b, token=t)
+        return jnp.stack([a, b, y, z]), t
+
+    wanted = np.stack([x.sum(0), 2 * (x * x).sum(0), x[LAST], x[: rank + 1].sum(0)])
+    same(jax.jit(f)(x[rank], mpi.token())[0], wanted, "started")
+    same(f(x[rank], mpi.token())[0], wanted, "started outside of jit")
+    g = jax.jit(jax.grad(lambda x: jnp.sum(mpi.wait(mpi.iallreduce(x * x)))))(x[rank])
+    same(g, 2.0 * size * x[rank], "gradient of what was started")
+
+
 def without_copies():
     """Outside of jit arrays are read where they are; in jit what is given away is used again."""
     x = jnp.arange(1 << 16, dtype=jnp.float32)
@@ -248,6 +268,7 @@ types()
 averages()
 shapes()
 messages()
+started()
 without_copies()
 communicators()
 errors()

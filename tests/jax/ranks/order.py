@@ -1,8 +1,8 @@
 """Operations are done in the order of the program, on every rank: programs in which XLA would start them in another one.
 
 Each exchange sends a number to the next rank and gets that of the one before; all have one tag, so whatever is done out of order, on
-either side, gets another number. Before them come chains of products of matrices, the longest before the first on one rank, and
-before the last on the next.
+either side, gets another number. Before them come chains of products of matrices: on one rank the longest before the first, on the
+next one before the last.
 
 order.py FORM: "token", "ref", "hidden" or "none", which shows that XLA does start them in another order.
 """
@@ -196,9 +196,9 @@ def exchanged_and_weighted(x, order):
 
 def grad():
     def program(x, order):
-        (_, token), g = jax.value_and_grad(lambda x: (lambda l, o: (l, after(o)))(*exchanged_and_weighted(x, order)), has_aux=True)(
-            x
-        )
+        (_, token), g = jax.value_and_grad(
+            lambda x: (lambda total, o: (total, after(o)))(*exchanged_and_weighted(x, order)), has_aux=True
+        )(x)
         return g, going_on(token, order)
 
     x = jnp.arange(N, dtype=jnp.float32)
@@ -216,7 +216,7 @@ def grad_of_scan():
         return total, going_on(token, order)
 
     def program(x, order):
-        (_, token), g = jax.value_and_grad(lambda x: (lambda l, o: (l, after(o)))(*loss(x, order)), has_aux=True)(x)
+        (_, token), g = jax.value_and_grad(lambda x: (lambda total, o: (total, after(o)))(*loss(x, order)), has_aux=True)(x)
         return g, going_on(token, order)
 
     x = jnp.ones((3, N), jnp.float32)
@@ -224,18 +224,19 @@ def grad_of_scan():
 
 
 def two_gradients():
-    """The backward pass of one and the other: in the cheap form their order is that of the tokens that are joined."""
+    """The backward pass of one comes before that of the next, though nothing goes from one to the other."""
 
     def program(x, order):
         results = []
         for _ in range(3):
-            f = lambda x, token, order=order: (lambda l, o: (l, after(o)))(*exchanged_and_weighted(x, going_on(token, order)))  # noqa: E731
-            _, back, token = (
-                jax.vjp(f, x, after(order), has_aux=True) if FORM == "token" else jax.vjp(lambda x, f=f: f(x, 0), x, has_aux=True)
-            )
-            cotangents = back(jnp.float32(1))
-            results.append(cotangents[0])
-            order = mpi.join(token, cotangents[1]) if FORM == "token" else order
+
+            def f(x, order=order):
+                total, after_all = exchanged_and_weighted(x, order)
+                return total, after(after_all)
+
+            g, token = jax.grad(f, has_aux=True)(x)
+            results.append(g)
+            order = going_on(token, order)
         return jnp.stack(results), order
 
     x = jnp.ones(N, jnp.float32)
@@ -270,7 +271,7 @@ def checkpoint():
     def program(x, order):
         @jax.checkpoint
         def loss(x, token):
-            return (lambda l, o: (jnp.sin(l) * 0 + l, after(o)))(
+            return (lambda total, o: (jnp.sin(total) * 0 + total, after(o)))(
                 *exchanged_and_weighted(jnp.sin(x) * 0 + x, going_on(token, order))
             )
 

@@ -16,7 +16,7 @@ import reactant_mpi.jax as mpi
 from checks import check, done, same
 
 # A hang shows where it is.
-faulthandler.dump_traceback_later(int(os.environ.get("HANG", 240)), exit=True)
+faulthandler.dump_traceback_later(int(os.environ.get("HANG", 550)), exit=True)
 jax.config.update("jax_enable_x64", True)
 comm = reactant_mpi.initialize()
 rank, size = comm.rank, comm.size

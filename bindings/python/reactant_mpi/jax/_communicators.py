@@ -14,7 +14,7 @@ import reactant_mpi
 from reactant_mpi import _abi
 from reactant_mpi.errors import ReactantMPIError
 
-_made = {}  # (id, chain, reverse) -> Communicator
+_made = {}  # (id, chain, reverse, started) -> Communicator
 _places = {}  # id of a Communicator -> its Place
 _by_handle = {}  # handle of an MPI communicator -> the Communicator made of it
 _default = None
@@ -33,6 +33,8 @@ class Place(NamedTuple):
     reverse: bool = False
     # Without a place in the order of operations.
     free: bool = False
+    # Waited for later: these have an order of their own.
+    started: bool = False
 
     def primal(self) -> "Place":
         """Of what is differentiated, one level further in."""
@@ -49,7 +51,7 @@ class Place(NamedTuple):
     @property
     def may_block(self) -> bool:
         """Whether an operation may wait in XLA's thread: those of one chain only, else two block each other where there is one."""
-        return self.default and not self.chain and not self.reverse
+        return self.default and not (self.chain or self.reverse or self.started)
 
 
 def set_default(comm) -> None:
@@ -58,8 +60,8 @@ def set_default(comm) -> None:
     _default = comm
     place = _place(comm).tangent()
     # Now, when all are here: the first derivative need not be taken by all.
-    if (place.comm, place.chain, False) not in _made:
-        _made[place.comm, place.chain, False] = comm.dup()
+    if _key(place) not in _made:
+        _made[_key(place)] = comm.dup()
 
 
 def default():
@@ -80,12 +82,11 @@ def place_of(comm) -> Place:
 
 def communicator(place: Place):
     """The Communicator of a place, made now where it is not there. Then collective over its ranks."""
-    key = place.comm, place.chain, place.reverse
-    made = _made.get(key)
+    made = _made.get(_key(place))
     if made is None:
-        base = _made[place.comm, 0, False]
+        base = _made[_base(place.comm)]
         _quiet()
-        made = _made[key] = base.split(0, base.size - 1 - base.rank) if place.reverse else base.dup()
+        made = _made[_key(place)] = base.split(0, base.size - 1 - base.rank) if place.reverse else base.dup()
     return made
 
 
@@ -94,15 +95,24 @@ def number(place: Place) -> int:
     return communicator(place).id
 
 
+def _key(place: Place):
+    return place.comm, place.chain, place.reverse, place.started
+
+
+def _base(comm: int):
+    return comm, 0, False, False
+
+
 def _place(comm) -> Place:
     place = _places.get(comm.handle)
     # An address is used again after the end of what was there.
-    if place is None or _made[place.comm, 0, False] is not comm or place.default != (comm is _default):
+    if place is None or _made[_base(place.comm)] is not comm or place.default != (comm is _default):
         number = comm.id
-        for key in [key for key in _made if key[0] == number and _made[key[0], 0, False] is not comm]:
-            del _made[key]
+        if _made.get(_base(number), comm) is not comm:
+            for key in [key for key in _made if key[0] == number]:
+                del _made[key]
         place = _places[comm.handle] = Place(number, comm.rank, comm.size, comm is _default)
-        _made[number, 0, False] = comm
+        _made[_base(number)] = comm
     return place
 
 

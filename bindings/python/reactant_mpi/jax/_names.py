@@ -23,4 +23,8 @@ OPERATIONS = (
     "alltoallv",
 )
 
-NAMES = dict.fromkeys(OPERATIONS, "_ops") | dict.fromkeys(("token", "new_ref", "join"), "_order")
+NAMES = (
+    dict.fromkeys(OPERATIONS, "_ops")
+    | dict.fromkeys(("token", "new_ref", "join"), "_order")
+    | dict.fromkeys(("iallreduce", "wait"), "_started")
+)

@@ -9,8 +9,8 @@ All of them take these keywords:
             False  no order: only for a program in which each operation needs the result of the one before
 Operations that give an array have donate= where its shape is that of x: the memory of x may be used for it.
 n is the number of ranks. Outside of jit they are done at once, on NumPy arrays (the result is one) and JAX arrays, without copies.
-Wrong arguments raise ReactantMPIError while the program is traced. What fails in a compiled program is jax.errors.JaxRuntimeError, or
-ValueError, where JAX makes that of it, when its results are looked at.
+Wrong arguments raise ReactantMPIError while the program is traced. What fails in a compiled program is, when its results are looked
+at, jax.errors.JaxRuntimeError, or ValueError where JAX makes that of it.
 """
 
 import jax

@@ -77,12 +77,12 @@ def _lowering(row, primitive):
         if place.free:
             return handler(context, *operands, **attributes)
         last = _last_tokens(context.module_context.module)
-        block = mlir.ir.InsertionPoint.current.block
+        here = mlir.ir.InsertionPoint.current.block, place.started
         *rest, token = operands
-        if block in last:
-            token = stablehlo.add(token, last[block])
+        if here in last:
+            token = stablehlo.add(token, last[here])
         results = handler(context, *rest, token, **attributes)
-        last[block] = results[-1]
+        last[here] = results[-1]
         return results
 
     return lower
@@ -91,8 +91,8 @@ def _lowering(row, primitive):
 def _last_tokens(module) -> dict:
     """The token of the last operation in each block of the module that is being made.
 
-    The next one comes after it, whatever its own chain. The program of a derivative has a chain for what is differentiated and one for
-    the derivative: XLA may bring one of them forward on this rank and the other on that one, and then each waits for the other.
+    The next one comes after it, whatever its own chain. The program of a derivative has one chain for what is differentiated and
+    one for the derivative: XLA may bring one forward on this rank and the other on that one, and then each waits for the other.
     """
     if getattr(_lowered, "module", None) is not module:
         _lowered.module, _lowered.last = module, {}
