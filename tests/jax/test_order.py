@@ -1,4 +1,4 @@
-"""The order of operations: kept in every form, under every transformation, in programs in which XLA would start them in another one."""
+"""The order of operations, in every form, under every transformation, in programs in which XLA would start them in another one."""
 
 import pytest
 from launching import BOTH, FULL, NEWEST, PYTHONS, launch_ok

@@ -1,4 +1,4 @@
-"""A program that is compiled once, and found in JAX's cache by the next run: cached.py FOLDER. Writes there how often it was found, and not."""
+"""A program that the next run finds in JAX's cache: cached.py FOLDER. Writes there how often it was found, and how often not."""
 
 import sys
 

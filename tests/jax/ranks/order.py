@@ -1,8 +1,8 @@
 """Operations are done in the order of the program, on every rank: programs in which XLA would start them in another one.
 
-Each exchange sends a number to the next rank and gets that of the one before; all have one tag, so whatever is done out of order, on
-either side, gets another number. Before them come chains of products of matrices: on one rank the longest before the first, on the
-next one before the last.
+Each exchange sends a number to the next rank and gets that of the one before; all have one tag, so whatever is done out of order,
+on either side, gets another number. Before them come chains of products of matrices: on one rank the longest before the first, on
+the next one before the last.
 
 order.py FORM: "token", "ref", "hidden" or "none", which shows that XLA does start them in another order.
 """

@@ -1,7 +1,7 @@
 """Operations that are started, and waited for later.
 
-A handler that has started its call lets XLA go on with what does not need the result. The next operation of the chain would need its
-token, so these have a communicator and an order of their own, and the chain of the program goes on beside them.
+A handler that has started its call lets XLA go on with what does not need the result. The next operation of the chain would need
+its token, so these have a communicator and an order of their own, and the chain of the program goes on beside them.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Started(NamedTuple):
 def iallreduce(x, op=SUM, *, comm=None, token=None):
     """allreduce, started after what the token comes from: gives Started, with a token (Started, token).
 
-    XLA goes on meanwhile with what does not use the result. Several are done one after the other. Outside of jit it is done at once.
+    XLA goes on meanwhile with what does not use the result. Several are done one after the other; outside of jit each at once.
     """
     x, place = jnp.asarray(x), _communicators.place_of(comm)._replace(started=True)
     op = _check.reduction(op, x.dtype, "iallreduce")
