@@ -71,9 +71,8 @@ def through(row, ref, operands, place, parameters):
 
 
 def _through(row, ref, operands, place, parameters):
-    under_vmap = _keeps_under_vmap()
-    *results, after = bind(row, *operands if under_vmap else map(_not_batched, operands), ref[...], place=place, **parameters)
-    if under_vmap:
+    *results, after = bind(row, *operands, ref[...], place=place, **parameters)
+    if _keeps_under_vmap():
         _keep(ref, after)
     else:
         ref[...] = after
@@ -124,6 +123,8 @@ def _differentiable(name, place, parameters):
 
     @jax.custom_vjp
     def operation(ref, *operands):
+        if not _keeps_under_vmap():
+            operands = [_not_batched(x) for x in operands]
         return _through(row, ref, operands, place, parameters)
 
     def forward(ref, *operands):
