@@ -16,6 +16,11 @@ def test_order_on_other_mpis(mpi):
     launch_ok(NEWEST, mpi, 2, "order", "token", seconds=300)
 
 
+def test_one_thread():
+    """Where XLA has one thread, an operation that waits in it holds up everything else."""
+    launch_ok(NEWEST, "mpich", 2, "order", "token", seconds=300, NPROC=1)
+
+
 @pytest.mark.parametrize("jax", PYTHONS)
 def test_without_order(jax):
     """What the programs of these tests provoke."""
