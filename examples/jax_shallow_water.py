@@ -11,6 +11,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import reactant_mpi
 import reactant_mpi.jax as rmpi
 from picture import colours, write_png
 
@@ -62,7 +63,7 @@ def solved_in_numpy():
 
 
 def main():
-    comm = rmpi.initialize()
+    comm = reactant_mpi.initialize()
     rank, size = comm.rank, comm.size
     if N % size:
         sys.exit(f"{N} rows cannot be shared among {size} ranks")
