@@ -1,0 +1,1 @@
+"""Other packages' operations by their names, over reactant_mpi.jax."""
