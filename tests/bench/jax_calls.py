@@ -5,7 +5,7 @@
     gloo, a            psum over JAX's own collectives: gloo's, or MPI's through reactant_mpi.jax.initialize
     cheap, ref, none   reactant_mpi.jax.allreduce with a token, with a Ref, and with neither
     bf16               as cheap, on as many elements of 16 bits
-    mpi4jax            mpi4jax.allreduce
+    mpi4jax, compat    mpi4jax.allreduce, and that of reactant_mpi.jax.compat.mpi4jax
     c                  the prepared call of reactant_mpi, without JAX
 
 Prints lines `way.size.form median minimum` in microseconds per call, and `way/other.size.form ratio`: the median of the ratios turn
@@ -29,7 +29,8 @@ SIZES = {  # elements, calls in a turn, turns
     "1MB": (1 << 18, 10, 9),
     "16MB": (1 << 22, 2, 5),
 }
-AGAINST = {"a": ("c", "cheap"), "cheap": ("mpi4jax", "c"), "ref": ("mpi4jax",), "none": ("mpi4jax",), "bf16": ("cheap",)}
+AGAINST = {"a": ("c", "cheap"), "cheap": ("mpi4jax", "c"), "bf16": ("cheap",)}
+AGAINST |= dict.fromkeys(("ref", "none", "compat"), ("mpi4jax",))
 
 
 reactant_mpi.jax.initialize(cpu_collectives="gloo" if "gloo" in WAYS else "mpi")
@@ -95,6 +96,12 @@ def mpi4jax(elements, n):
     return plain(lambda x: mpi4jax.allreduce(x, op=mpi4py.MPI.SUM))(elements, n)
 
 
+def compat(elements, n):
+    import reactant_mpi.jax.compat.mpi4jax as mpi4jax
+
+    return plain(lambda x: mpi4jax.allreduce(x, op=mpi4py.MPI.SUM))(elements, n)
+
+
 def prepared(elements, n):
     send, recv = np.ones(elements, np.float32), np.zeros(elements, np.float32)
     call = reactant_mpi.initialize().prepare_allreduce(send, recv)
@@ -116,8 +123,8 @@ def bfloat16(elements, n):
 
 
 MAKE = {
-    "gloo": psum, "a": psum, "cheap": with_token, "ref": with_ref, "none": without_token, "bf16": bfloat16, "mpi4jax": mpi4jax,
-    "c": prepared,
+    "gloo": psum, "a": psum, "cheap": with_token, "ref": with_ref, "none": without_token, "bf16": bfloat16, "compat": compat,
+    "mpi4jax": mpi4jax, "c": prepared,
 }  # fmt: skip
 
 

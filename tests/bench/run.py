@@ -207,6 +207,7 @@ AGAINST_MPI4JAX = {
     "cheap": {"4B.py": 0.2, "64KB.py": 0.2, "4B.fori": 0.8, "64KB.fori": 0.95, "1MB.fori": 1.0, "16MB.fori": 1.0},
     "ref": {"4B.py": 0.7, "64KB.py": 0.7},
     "none": {"4B.py": 0.7, "64KB.py": 0.7},
+    "compat": {},
 }
 
 
@@ -222,7 +223,7 @@ def in_turn(mpi, ways, rounds, *sizes, **environment):
 
 def psum_figures(mpi):
     """JAX's own collectives over MPI against the same program over gloo."""
-    if wanted(*(f"jax.a.psum.{size}" for size in GLOO_TARGETS)):
+    if wanted("jax.gloo.", *(f"jax.a.psum.{size}" for size in GLOO_TARGETS)):
         t = in_turn(mpi, ("gloo", "a"), 3)
         for case, target in AGAINST_GLOO.items():
             if f"a.{case}" in t and f"gloo.{case}" in t:
@@ -241,7 +242,7 @@ def allreduce_figures(mpi):
     """Operations inside jit against mpi4jax's, JAX's own over MPI, and the prepared call, in one process."""
     if not wanted(*(f"jax.{way}." for way in ("b", "c", "mpi4jax", "a.vs"))):
         return
-    python, ways = sys.executable, ["a", "cheap", "ref", "none", "bf16", "c"]
+    python, ways = sys.executable, ["a", "cheap", "ref", "none", "compat", "bf16", "c"]
     if os.access(MPI4JAX, os.X_OK):
         python = MPI4JAX
         ways.append("mpi4jax")

@@ -1,7 +1,7 @@
 """Programs of mpi4jax with reactant_mpi.jax.compat.mpi4jax in its place, and, where it is there, the same with mpi4jax itself."""
 
 import pytest
-from launching import BOTH, FULL, NEWEST, ROOT, launch, launch_ok
+from launching import BOTH, FULL, NEWEST, PYTHONS, ROOT, launch_ok
 
 PROGRAMS = ["operations", "messages", "derivatives", "refused"]
 THEIRS = ROOT / ".venv" / "mpi4jax" / "bin" / "python"  # tests/bench/get_mpi4jax
@@ -24,5 +24,5 @@ def test_ours_at_four_ranks(program):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_theirs(program, monkeypatch):
     """The tests ask for what mpi4jax does."""
-    monkeypatch.setitem(launch.__globals__["PYTHONS"], "mpi4jax", THEIRS)
+    monkeypatch.setitem(PYTHONS, "mpi4jax", THEIRS)
     launch_ok("mpi4jax", "mpich", 2, f"mpi4jax_{program}", "mpi4jax", seconds=300, MPI4JAX_NO_WARN_JAX_VERSION=1)
