@@ -62,12 +62,11 @@ int reactant_mpi_finalize(reactant_mpi_comm *comm)
     int rc = rmpi_control_refused("reactant_mpi_finalize");
     if (rc != 0)
         return rc;
-    if (!comm || rmpi_comm_live(comm))
-        rmpi_settle(rmpi_comm_live(comm));
-    rc = rmpiGoFinalize(comm);
     if (!comm)
         ffi_completer_end();
-    return rc;
+    if (!comm || rmpi_comm_live(comm))
+        rmpi_settle(rmpi_comm_live(comm));
+    return rmpiGoFinalize(comm);
 }
 
 int reactant_mpi_comm_split(reactant_mpi_comm *comm, int color, int key, reactant_mpi_comm **out)

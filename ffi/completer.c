@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 /* With the lock. */
 static struct ffi_pending *incoming, **last = &incoming; /* in the order of their starts */
-static int threads, led, ending;
+static int threads, led, ending, giving_up;
 static int spare; /* threads that wait for the lead, or have yet to begin */
 /* The leader's. */
 static struct ffi_pending *active;
@@ -45,17 +45,25 @@ static void complete(struct ffi_pending *p, int code)
     free(p);
 }
 
+/* MPI ends, and it is still under way: it is freed, which MPI's end waits for no longer than for any other. */
+static int given_up(const struct ffi_pending *p)
+{
+    reactant_mpi_request_free(p->request);
+    return ffi_finish(p->row, &p->after,
+                      ffi_fail(p->row, REACTANT_MPI_ERR_STATE, "MPI was ended by reactant_mpi_finalize while this call was under way"), NULL);
+}
+
 /* The first that is over, out of the list; NULL: none is. */
-static struct ffi_pending *look(int *code)
+static struct ffi_pending *look(int end_all, int *code)
 {
     for (struct ffi_pending **at = &active; *at; at = &(*at)->next) {
         struct ffi_pending *p = *at;
         reactant_mpi_status got;
         int done, rc = reactant_mpi_test(p->request, &done, &got);
-        if (!done && rc == 0)
+        if (!done && rc == 0 && !end_all)
             continue;
         *at = p->next;
-        *code = ffi_finish(p->row, &p->after, rc, &got);
+        *code = done || rc != 0 ? ffi_finish(p->row, &p->after, rc, &got) : given_up(p);
         return p;
     }
     return NULL;
@@ -91,7 +99,7 @@ static void take_incoming(void)
 static struct ffi_pending *next_done(int *code)
 {
     struct ffi_pending *p = NULL;
-    for (int turn = 0; !p; turn++) {
+    for (int turn = 0, end_all; !p; turn++) {
         if (incoming)
             turn = 0;
         else if (!active && ending)
@@ -101,8 +109,9 @@ static struct ffi_pending *next_done(int *code)
         else if (turn > YIELDS)
             pause_before(turn);
         take_incoming();
+        end_all = giving_up;
         pthread_mutex_unlock(&lock);
-        p = look(code);
+        p = look(end_all, code);
         if (!p && turn <= YIELDS)
             sched_yield();
         pthread_mutex_lock(&lock);
@@ -179,7 +188,7 @@ void ffi_complete_later(struct ffi_pending *p)
     int nobody;
     p->next = NULL;
     pthread_mutex_lock(&lock);
-    ending = 0;
+    ending = giving_up = 0;
     see_to_it();
     nobody = threads == 0; /* and none can be made */
     if (!nobody) {
@@ -194,13 +203,21 @@ void ffi_complete_later(struct ffi_pending *p)
     }
 }
 
-void ffi_completer_end(void)
+/* With the lock: for some time, until all of them have ended (but this one, if it is one of them). */
+static void wait_for_threads(void)
 {
     const struct timespec until = from_now(MOST_END_MS * 1000000l);
-    pthread_mutex_lock(&lock);
-    ending = 1;
     pthread_cond_broadcast(&changed);
     while (threads > is_ours && pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until) == 0)
         ;
+}
+
+void ffi_completer_end(void)
+{
+    pthread_mutex_lock(&lock);
+    ending = 1;
+    wait_for_threads();
+    giving_up = 1;
+    wait_for_threads();
     pthread_mutex_unlock(&lock);
 }

@@ -28,7 +28,7 @@ struct ffi_pending {
 
 /* The thread takes it over; where none can be made it is waited for here. */
 void ffi_complete_later(struct ffi_pending *p);
-/* MPI has ended: what is pending fails, and the threads end. */
+/* MPI is about to end: what is pending is waited for for a second, fails then, and the threads end. */
 void ffi_completer_end(void);
 
 #pragma GCC visibility pop
