@@ -3,8 +3,8 @@
  * which opens this file and takes its functions and constants by name (symbols.inc). It is opened before any MPI is known, by a
  * constructor of jaxlib, so there is no Go in it, and it opens libreactant_mpi.so at the first MPI_Init, whose public functions do all the work.
  *
- * The devices of XLA are the ranks: with one device in each process a call goes straight on (comms, collectives, messages);
- * with several, the threads of one process's devices meet first (split, meeting, group_collectives, group_messages).
+ * The devices of XLA are the ranks (round: how they split). With one device in each process a call goes straight on (collectives, messages);
+ * with several, the threads of one process's devices meet first (meeting, group_collectives, post).
  */
 #ifndef REACTANT_MPI_WRAPPER_H
 #define REACTANT_MPI_WRAPPER_H

@@ -16,11 +16,11 @@ os.environ["JAX_NUM_CPU_DEVICES"] = str(COUNTS[RANK])
 # XLA's threads: it has as many as there are cores, and JAX 0.10 blocks more of them than one for each device (docs/jax-wrapper.md).
 os.environ["PJRT_NPROC"] = str(max(len(os.sched_getaffinity(0)), 4 * COUNTS[RANK]))
 
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-from jax import lax  # noqa: E402
-from jax.sharding import Mesh, NamedSharding  # noqa: E402
-from jax.sharding import PartitionSpec as P  # noqa: E402
+import jax
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 jax.config.update("jax_cpu_collectives_implementation", "mpi")
 jax.distributed.initialize(f"127.0.0.1:{os.environ['PORT']}", SIZE, RANK)
