@@ -24,13 +24,15 @@ EXPORT int MPIABI_Reduce_scatter(const void *send, void *recv, const int *counts
         return comm_wrong(word, "MPI_Reduce_scatter");
     for (int i = 1; i < comm->size; i++)
         if (counts[i] != counts[0])
-            return fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Reduce_scatter: blocks of %d and of %d elements: all must have one size", counts[0], counts[i]);
+            return fail(REACTANT_MPI_ERR_UNSUPPORTED, "MPI_Reduce_scatter: blocks of %d and of %d elements: all must have one size",
+                        counts[0], counts[i]);
     if (comm->group)
         return group_reduce_scatter(comm, &(struct call){"MPI_Reduce_scatter", from(send, recv), recv, elements(counts[0]), (int)type, (int)op});
     return core.reduce_scatter(send, recv, elements(counts[0]), (int)type, (int)op, comm->core) ? fail_core("MPI_Reduce_scatter") : 0;
 }
 
-EXPORT int MPIABI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type, uintptr_t word)
+EXPORT int MPIABI_Allgather(const void *send, int send_count, uintptr_t send_type, void *recv, int recv_count, uintptr_t recv_type,
+                            uintptr_t word)
 {
     struct comm *comm = comm_of(word);
     if (!comm)

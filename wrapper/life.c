@@ -79,9 +79,9 @@ static int adopt(reactant_mpi_comm *comm, int devices)
     for (int p = 0; p < new.comm.size; p++)
         several |= new.devices[p] != 1;
     if (several && !new.timeout_ms && strcmp(thread_level, "multiple"))
-        return fail(REACTANT_MPI_ERR_THREAD, "MPI_Init: MPI was initialised at thread level %s, where one thread's collective keeps the others out, and the "
-                    "devices of one process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set REACTANT_MPI_CALL_TIMEOUT_MS, "
-                    "under which those that wait let others in", thread_level);
+        return fail(REACTANT_MPI_ERR_THREAD, "MPI_Init: MPI was initialised at thread level %s, where one thread's collective keeps the "
+                    "others out, and the devices of one process wait for one another: initialise MPI with MPI_THREAD_MULTIPLE, or set "
+                    "REACTANT_MPI_CALL_TIMEOUT_MS, under which those that wait let others in", thread_level);
     if (core.comm_id(comm) != id) {
         split_forget();
         round_forget();

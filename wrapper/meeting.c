@@ -36,14 +36,15 @@ static int missed(struct group *group, const char *name, uint32_t turn)
         const size_t used = strlen(list);
         snprintf(list + used, 400 - used, "%s%d", used ? ", " : "", group->ranks[i]);
     }
-    return fail(REACTANT_MPI_ERR_TIMEOUT, "%s of %d devices: after %d ms not all devices of process %d of %d have called: not rank %s; rank %s has",
-                name, group->size, group->timeout_ms, group->me, group->processes, missing, came);
+    return fail(REACTANT_MPI_ERR_TIMEOUT, "%s of %d devices: after %d ms not all devices of process %d of %d have called: not rank %s; "
+                "rank %s has", name, group->size, group->timeout_ms, group->me, group->processes, missing, came);
 }
 
 static int differ(const struct group *group, const struct call *a, int place)
 {
     const struct call *b = &group->places[place].call;
-    return fail(REACTANT_MPI_ERR_MISMATCH, "devices of one process make different calls: rank %d %s of %zu elements of type %#x, rank %d %s of %zu elements of type %#x",
+    return fail(REACTANT_MPI_ERR_MISMATCH, "devices of one process make different calls: rank %d %s of %zu elements of type %#x, rank %d %s "
+                "of %zu elements of type %#x",
                 group->ranks[0], a->name, a->count, a->type, group->ranks[place], b->name, b->count, b->type);
 }
 

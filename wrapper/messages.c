@@ -37,7 +37,8 @@ static void post_free(struct post *post)
     pthread_mutex_unlock(&lock);
 }
 
-static int start_in_group(const struct comm *comm, bool sends, const void *from, void *to, int count, uintptr_t type, int peer, int tag, uintptr_t *request)
+static int start_in_group(const struct comm *comm, bool sends, const void *from, void *to, int count, uintptr_t type, int peer, int tag,
+                          uintptr_t *request)
 {
     struct post *post = post_new();
     if (!post)
@@ -101,8 +102,8 @@ EXPORT int MPIABI_Wait(uintptr_t *request, struct status *status)
     return tell(status, got.source, got.tag), 0;
 }
 
-static int sendrecv_in_group(const struct comm *comm, const void *send, size_t send_bytes, int dest, int send_tag, void *recv, size_t recv_bytes,
-                             int source, int recv_tag)
+static int sendrecv_in_group(const struct comm *comm, const void *send, size_t send_bytes, int dest, int send_tag, void *recv,
+                             size_t recv_bytes, int source, int recv_tag)
 {
     struct post in, out;
     int error = post_check(comm, true, dest, send_tag);
@@ -132,11 +133,13 @@ EXPORT int MPIABI_Sendrecv(const void *send, int send_count, uintptr_t send_type
         return fail(REACTANT_MPI_ERR_TYPE, "MPI_Sendrecv: elements of type %#zx are sent and of type %#zx received", (size_t)send_type,
                     (size_t)recv_type);
     if (comm->group)
-        error = sendrecv_in_group(comm, send, elements(send_count) * type_size(send_type), dest, send_tag, recv, elements(recv_count) * type_size(recv_type),
-                                  source, recv_tag);
+        error = sendrecv_in_group(comm, send, elements(send_count) * type_size(send_type), dest, send_tag, recv,
+                                  elements(recv_count) * type_size(recv_type), source, recv_tag);
+    else if (core.sendrecv(send, elements(send_count), dest, send_tag, recv, elements(recv_count), source, recv_tag, (int)recv_type, comm->core,
+                           &got))
+        error = fail_core("MPI_Sendrecv");
     else
-        error = core.sendrecv(send, elements(send_count), dest, send_tag, recv, elements(recv_count), source, recv_tag, (int)recv_type, comm->core, &got)
-            ? fail_core("MPI_Sendrecv") : 0;
+        error = 0;
     if (!error)
         tell(status, got.source, got.tag);
     return error;

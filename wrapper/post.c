@@ -48,8 +48,8 @@ static int copy(const struct post *send, const struct post *recv)
     char source[64], dest[64];
     if (send->bytes > recv->bytes) {
         name_both(send, source, dest);
-        return fail(REACTANT_MPI_ERR_MPI, "message truncated: %s sends %zu bytes to %s, which has room for %zu", source, send->bytes,
-                    dest, recv->bytes);
+        return fail(REACTANT_MPI_ERR_MPI, "message truncated: %s sends %zu bytes to %s, which has room for %zu", source, send->bytes, dest,
+                    recv->bytes);
     }
     if (send->bytes)
         memcpy(recv->to, send->from, send->bytes);
@@ -95,7 +95,8 @@ int post_check(const struct comm *comm, bool sends, int peer, int tag)
     if (peer < 0 || peer >= comm->size)
         return fail(REACTANT_MPI_ERR_RANK, "%s: rank %d of %d", name, peer, comm->size);
     if (tag)
-        return fail(REACTANT_MPI_ERR_UNSUPPORTED, "%s: tag %d: between several devices of a process there is tag 0 only, which XLA uses", name, tag);
+        return fail(REACTANT_MPI_ERR_UNSUPPORTED, "%s: tag %d: between several devices of a process there is tag 0 only, which XLA uses",
+                    name, tag);
     return 0;
 }
 
@@ -115,8 +116,9 @@ static int too_late(struct post *post)
     struct group *g = post->group;
     char source[64], dest[64];
     name_both(post, source, dest);
-    return group_end(g, post->sends ? fail(REACTANT_MPI_ERR_TIMEOUT, "after %d ms %s has not received what %s sends", g->timeout_ms, dest, source)
-                                    : fail(REACTANT_MPI_ERR_TIMEOUT, "after %d ms %s has not sent what %s receives", g->timeout_ms, source, dest));
+    if (post->sends)
+        return group_end(g, fail(REACTANT_MPI_ERR_TIMEOUT, "after %d ms %s has not received what %s sends", g->timeout_ms, dest, source));
+    return group_end(g, fail(REACTANT_MPI_ERR_TIMEOUT, "after %d ms %s has not sent what %s receives", g->timeout_ms, source, dest));
 }
 
 int post_wait(struct post *post)

@@ -5,6 +5,7 @@
  * so that a process that gives up knows who has called.
  */
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,23 +116,32 @@ static int look(struct round *r)
     return 0;
 }
 
+static void append(char text[900], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char text[900], const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, 900 - used, format, arguments);
+    va_end(arguments);
+}
+
 /* What every process has said so far: the devices that called, with which colour, and how many have not. */
 static int gave_up(const struct round *r)
 {
     char text[900] = "";
-    size_t used = 0;
-    for (int p = 0, i = 0; p < world.comm.size && used < sizeof text - 1; p++) {
+    for (int p = 0, i = 0; p < world.comm.size; p++) {
         int called = 0;
-        used += (size_t)snprintf(text + used, sizeof text - used, "; process %d:", p);
-        for (int device = 0; device < world.devices[p] && used < sizeof text - 1; device++, i++)
+        append(text, "; process %d:", p);
+        for (int device = 0; device < world.devices[p]; device++, i++)
             if (r->said[i].called)
-                used += (size_t)snprintf(text + used, sizeof text - used, "%s colour %d key %d", called++ ? "," : "", r->said[i].color, r->said[i].key);
-        if (used < sizeof text - 1 && called < world.devices[p])
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s %d of %d devices %s not called", called ? "," : "", world.devices[p] - called,
-                                     world.devices[p], world.devices[p] - called == 1 ? "has" : "have");
+                append(text, "%s colour %d key %d", called++ ? "," : "", r->said[i].color, r->said[i].key);
+        const int left = world.devices[p] - called;
+        if (left)
+            append(text, "%s %d of %d devices %s not called", called ? "," : "", left, world.devices[p], left == 1 ? "has" : "have");
     }
-    return fail(REACTANT_MPI_ERR_TIMEOUT, "MPI_Comm_split: after %d ms not all devices have called: a mesh must take every device of every process%s",
-                world.split_timeout_ms, text);
+    return fail(REACTANT_MPI_ERR_TIMEOUT, "MPI_Comm_split: after %d ms not all devices have called: a mesh must take every device of every "
+                "process%s", world.split_timeout_ms, text);
 }
 
 /* Until all devices here have called and all messages have come. */
@@ -243,8 +253,8 @@ static int enter(int color, int key, struct round **out)
         return fail(REACTANT_MPI_ERR_MEMORY, "MPI_Comm_split: out of memory");
     struct round *r = *out = current;
     if (r->came == devices_here())
-        return fail(REACTANT_MPI_ERR_STATE, "MPI_Comm_split: more devices of this process call than the %d that it has by JAX_NUM_CPU_DEVICES, by "
-                    "--xla_force_host_platform_device_count in XLA_FLAGS, or by reactant_mpi.jax.initialize", r->came);
+        return fail(REACTANT_MPI_ERR_STATE, "MPI_Comm_split: more devices of this process call than the %d that it has by "
+                    "JAX_NUM_CPU_DEVICES, by --xla_force_host_platform_device_count in XLA_FLAGS, or by reactant_mpi.jax.initialize", r->came);
     r->said[devices_before(world.comm.rank) + r->came++] = (struct said){1, color, key};
     return 0;
 }
