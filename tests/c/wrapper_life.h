@@ -51,7 +51,7 @@ static void wrong_words(word comm)
     }
     GOOD(mpi.Error_class(code, &class));
     CHECK(class == number("ERR_COMM"), "%d", class);
-    BAD("MPI_Init has not been called", mpi.Allreduce(&x, &y, 1, FLOAT, SUM, COMM_NULL)); /* what the split said that gave it */
+    BAD("but MPI_COMM_NULL", mpi.Allreduce(&x, &y, 1, FLOAT, SUM, COMM_NULL)); /* the split that failed before MPI_Init is forgotten */
     BAD("0x200", mpi.Allreduce(&x, &y, 1, constant("REAL"), SUM, comm));
     BAD("MPI_Allreduce", mpi.Allreduce(&x, &y, 1, FLOAT, constant("MAXLOC"), comm));
     BAD("MPI_Allreduce", mpi.Allreduce(&x, &y, 1, FLOAT, constant("BAND"), comm));
