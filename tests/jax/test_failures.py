@@ -64,7 +64,8 @@ def test_interrupted(mpi):
 def test_one_exits():
     """With a code, but without an exception: it waits for the others as long as was asked for."""
     done = ends(NEWEST, "mpich", "exits 3", 1)
-    assert "rank 1 ends without the others" in done.stdout and "not arrived: rank 0" in done.stdout, done.stdout
+    assert done.returncode != 0 and "rank 1 ends without the others" in done.stdout, done.stdout
+    assert "not arrived: rank 0" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("jax", PYTHONS)

@@ -48,6 +48,13 @@ def cpu_devices(jax) -> int:
     return max(int(found[-1]), 1) if found else 1
 
 
+def give_threads(jax) -> None:
+    """XLA makes as many threads as there are cores, or devices, and hangs when collectives of several devices block them all."""
+    n = cpu_devices(jax)
+    if n > 1 and "NPROC" not in os.environ:
+        os.environ.setdefault("PJRT_NPROC", str(max(len(os.sched_getaffinity(0)), 4 * n)))
+
+
 def used(jax) -> bool:
     """Has JAX made its clients? Then it refuses another number of CPU devices."""
     devices = jax.config.jax_num_cpu_devices

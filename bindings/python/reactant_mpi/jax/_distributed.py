@@ -84,6 +84,9 @@ def finalize() -> None:
 def before_clients() -> None:
     """JAX is about to make its clients: from now on the number of CPU devices of this process is fixed."""
     if state.comm is not None:
+        import jax
+
+        _devices.give_threads(jax)
         _use(state.comm)
 
 

@@ -78,7 +78,7 @@ def _at_exit(state) -> None:
         sys.stderr.write(f"reactant_mpi.jax: rank {state.comm.rank} ends without the others: {error}\n")
         if state.comm.rank == 0:
             time.sleep(RESPITE_S)
-        _leave(0)
+        _leave(1)  # what the program wanted as its exit code is not known here
 
 
 def _give_up(comm, code: int):
