@@ -43,7 +43,9 @@ def table(line, **environment):
     if result.returncode != 0:
         print(f"bench: {' '.join(line)}: exit code {result.returncode}\n{result.stdout}{result.stderr}", file=sys.stderr)
         return {}
-    return {f[0]: [float(x) for x in f[1:]] for f in (row.split() for row in result.stdout.splitlines()) if len(f) > 1}
+    # Gloo tells of its connections.
+    rows = [row.split() for row in result.stdout.splitlines() if not row.startswith("[Gloo]")]
+    return {f[0]: [float(x) for x in f[1:]] for f in rows if len(f) > 1}
 
 
 def launch(mpi, n, *command, **environment):
