@@ -43,8 +43,8 @@ def table(line, **environment):
     if result.returncode != 0:
         print(f"bench: {' '.join(line)}: exit code {result.returncode}\n{result.stdout}{result.stderr}", file=sys.stderr)
         return {}
-    # Gloo tells of its connections.
-    rows = [row.split() for row in result.stdout.splitlines() if not row.startswith("[Gloo]")]
+    # Gloo tells of its connections, in lines that ranks mix.
+    rows = [row.split() for row in result.stdout.splitlines() if "Gloo" not in row and " is " not in row]
     return {f[0]: [float(x) for x in f[1:]] for f in rows if len(f) > 1}
 
 
