@@ -188,13 +188,24 @@ static int members_of(const struct round *r, int color, struct keyed *members)
     return n;
 }
 
+/* XLA's keys are the ranks in the clique: where they are not, devices are missing, since a process has more of them than it was said to have. */
+static int whole(const struct keyed *keyed, int n)
+{
+    for (int rank = 0; rank < n; rank++)
+        if (keyed[rank].key != rank)
+            return fail(REACTANT_MPI_ERR_STATE, "MPI_Comm_split: %d devices make a clique, and the key of one is %d: processes have more devices than is "
+                        "known here by JAX_NUM_CPU_DEVICES, by --xla_force_host_platform_device_count in XLA_FLAGS, or by reactant_mpi.jax.initialize",
+                        n, keyed[rank].key);
+    return 0;
+}
+
 static void make_clique(struct round *r, int color, struct keyed *keyed, struct member *members)
 {
     const int n = members_of(r, color, keyed);
-    int error;
+    int error = whole(keyed, n);
     for (int rank = 0; rank < n; rank++)
         members[rank] = (struct member){keyed[rank].process, keyed[rank].device};
-    struct group *g = group_make(n, members, &error);
+    struct group *g = error ? NULL : group_make(n, members, &error);
     const bool alone = g && g->processes == n; /* one device in each process: no group is needed */
     for (int rank = 0, place = 0; rank < n; rank++)
         if (keyed[rank].process == world.comm.rank) {
