@@ -45,10 +45,9 @@ static void complete(struct ffi_pending *p, int code)
     free(p);
 }
 
-/* MPI ends, and it is still under way: it is freed, which MPI's end waits for no longer than for any other. */
+/* MPI ends, and it is still under way: the request is left to that end, as any that nobody waits for. */
 static int given_up(const struct ffi_pending *p)
 {
-    reactant_mpi_request_free(p->request);
     return ffi_finish(p->row, &p->after,
                       ffi_fail(p->row, REACTANT_MPI_ERR_STATE, "MPI was ended by reactant_mpi_finalize while this call was under way"), NULL);
 }

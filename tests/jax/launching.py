@@ -21,9 +21,10 @@ _HERE = {_version(ROOT / ".venv" / name / "bin" / "python"): name for name in ("
 PYTHONS = {f"jax-{version}": ROOT / ".venv" / name / "bin" / "python" for version, name in _HERE.items() if version}
 assert PYTHONS, "no JAX in .venv: make test-programs"
 
-# What is about JAX runs with each of its versions and with each MPI, the rest with one of both.
-BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS]
 NEWEST = list(PYTHONS)[-1]
+# What is about both runs with each JAX on each MPI (Intel's with the newest), what is about JAX with one MPI each.
+BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS if FULL or mpi != "impi" or jax == NEWEST]
+EACH = BOTH if FULL else list(zip(PYTHONS, MPIS, strict=False))
 
 
 def launch(jax, mpi, n, program, *arguments, seconds=120, options=(), **variables):

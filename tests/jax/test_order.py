@@ -1,19 +1,15 @@
 """The order of operations, in every form, under every transformation, in programs in which XLA would start them in another one."""
 
 import pytest
-from launching import BOTH, FULL, NEWEST, PYTHONS, launch_ok
+from launching import BOTH, EACH, FULL, NEWEST, PYTHONS, launch_ok
 
 
-@pytest.mark.parametrize("jax", PYTHONS)
-@pytest.mark.parametrize("form", ["token", "ref", "hidden"])
+@pytest.mark.parametrize(
+    ("form", "jax", "mpi"), [(form, *pair) for form in ("token", "ref", "hidden") for pair in (BOTH if form == "token" else EACH)]
+)
 @pytest.mark.parametrize("n", [2, 4] if FULL else [2])
-def test_order(jax, form, n):
-    launch_ok(jax, "mpich", n, "order", form, seconds=300)
-
-
-@pytest.mark.parametrize("mpi", [mpi for jax, mpi in BOTH if jax == NEWEST and mpi != "mpich"])
-def test_order_on_other_mpis(mpi):
-    launch_ok(NEWEST, mpi, 2, "order", "token", seconds=300)
+def test_order(form, jax, mpi, n):
+    launch_ok(jax, mpi, n, "order", form, seconds=300)
 
 
 def test_one_thread():
