@@ -27,10 +27,10 @@ BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS if FULL or mpi != "impi" o
 EACH = BOTH if FULL else list(zip(PYTHONS, MPIS, strict=False))
 
 
-def launch(jax, mpi, n, program, *arguments, seconds=120, options=(), **variables):
+def launch(jax, mpi, n, program, *arguments, seconds=120, options=(), around=(), **variables):
     """python PROGRAM... at n ranks; the finished process. A program is the name of a script in ranks/, or options of Python."""
     words = [HERE / "ranks" / f"{program}.py"] if isinstance(program, str) else program
-    program = [PYTHONS[jax], *words, *arguments]
+    program = [*around, PYTHONS[jax], *words, *arguments]
     command = [sys.executable, LAUNCH, "-n", n, "--mpi", mpi, "--timeout", seconds, *options, "--", *program]
     variables = {"JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"} | variables
     return run(command, seconds, **variables)

@@ -9,8 +9,6 @@ import reactant_mpi.jax
 
 how, who = sys.argv[1], int(sys.argv[2])
 options = {}
-if how == "killed":
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # which MPICH's launcher sends to those that live
 if how in ("late", "killed", "exits 3"):
     options = {"call_timeout_ms": 3000, "shutdown_timeout_seconds": 3 if how == "exits 3" else 10}
 comm = reactant_mpi.jax.initialize(**options)
