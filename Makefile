@@ -132,18 +132,20 @@ $(ENZYME): tests/requirements-enzyme.txt | $(RUN)
 	$(PY) -m pip --python $(@D)/bin/python install $(PIP_OPTIONS) -r $<
 	@touch $@
 
-# JAX beside the rest, and in CI the JAX of another Python too: 3.13 has a newer one than 3.11 (whose JAX $(ENZYME) has as well).
-JAX := .venv/.jax
-$(JAX): tests/requirements-jax.txt $(RUN)
-	$(PIP) -r $<
-	@touch $@
-
-PYTHON313 ?= $(shell for p in $$(type -ap python3.13); do \
+# JAX, and in CI the JAX of another Python too: 3.13 has a newer one than 3.11 (whose JAX $(ENZYME) has as well). Away from the plug-ins
+# above, of which JAX would tell that they find no GPU. A shim of pyenv may be there and not run, and what it stands for does.
+ifndef PYTHON313
+PYTHON313 := $(shell for p in $(PYTHON) $$(type -ap python3.13) $$(for p in $$(type -ap python3.13); do \
+	ls -d $$(dirname "$$p")/../versions/3.13*/bin/python3.13 2>/dev/null; done); do \
 	"$$p" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && echo "$$p" && break; done)
+endif
+JAX    := .venv/jax/.done
 JAX313 := .venv/py313/.done
-$(JAX313): tests/requirements-jax.txt | $(RUN)
+$(JAX): PYTHON_OF_JAX = $(PYTHON)
+$(JAX313): PYTHON_OF_JAX = $(PYTHON313)
+$(JAX) $(JAX313): tests/requirements-jax.txt | $(RUN)
 	@rm -rf $(@D)
-	$(PYTHON313) -m venv --without-pip $(@D)
+	$(PYTHON_OF_JAX) -m venv --without-pip $(@D)
 	$(PY) -m pip --python $(@D)/bin/python install $(PIP_OPTIONS) -r $<
 	@touch $@
 
@@ -208,7 +210,7 @@ check: test-programs lint ## format, vet, lint, all gates, test
 	tests/gates/run $(filter-out $(GATES),$(FULL_GATES))
 	@$(MAKE) --no-print-directory test
 
-bench-programs: $(LIB) $(WRAPPER) $(C_BENCH) $(GPU_FAKES) $(DEV) $(MPIS)
+bench-programs: $(LIB) $(WRAPPER) $(C_BENCH) $(GPU_FAKES) $(DEV) $(MPIS) $(JAX)
 
 bench: ## figures, one a line (ONLY=prefix for a part)
 	@$(MAKE) --no-print-directory bench-programs >&2

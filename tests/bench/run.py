@@ -202,6 +202,7 @@ def gpu_figures():
 
 
 JAX_CALLS = os.path.join(HERE, "jax_calls.py")
+JAX = os.path.join(ROOT, ".venv", "jax", "bin", "python")
 MPI4JAX = os.path.join(ROOT, ".venv", "mpi4jax", "bin", "python")
 GLOO_TARGETS = {"4B": 0.3, "64KB": 0.6, "1MB": 0.8, "16MB": 0.8}
 AGAINST_GLOO = {f"{size}.{form}": target for size, target in GLOO_TARGETS.items() for form in ("py", "fori")}
@@ -218,7 +219,7 @@ def in_turn(mpi, ways, rounds, *sizes, **environment):
     found = {}
     for _ in range(rounds):
         for way in ways:
-            for name, values in launch(mpi, 2, sys.executable, JAX_CALLS, way, *sizes, **environment).items():
+            for name, values in launch(mpi, 2, JAX, JAX_CALLS, way, *sizes, **environment).items():
                 found.setdefault(name, []).append(values[0])
     return {name: statistics.median(values) for name, values in found.items()}
 
@@ -244,7 +245,7 @@ def allreduce_figures(mpi):
     """Operations inside jit against mpi4jax's, JAX's own over MPI, and the prepared call, in one process."""
     if not wanted(*(f"jax.{way}." for way in ("b", "c", "mpi4jax", "a.vs"))):
         return
-    python, ways = sys.executable, ["a", "cheap", "ref", "none", "compat", "bf16", "c"]
+    python, ways = JAX, ["a", "cheap", "ref", "none", "compat", "bf16", "c"]
     if os.access(MPI4JAX, os.X_OK):
         python = MPI4JAX
         ways.append("mpi4jax")

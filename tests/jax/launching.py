@@ -17,7 +17,7 @@ def _version(python: Path) -> str | None:
 
 
 # One Python for each version of JAX: the tests' own; in CI also the others, 3.13 with a newer JAX or 3.11 with an older one.
-_HERE = {_version(ROOT / ".venv" / name / "bin" / "python"): name for name in ("enzyme", "py313", "")[0 if WIDE else 2 :]}
+_HERE = {_version(ROOT / ".venv" / name / "bin" / "python"): name for name in ("enzyme", "py313", "jax")[0 if WIDE else 2 :]}
 PYTHONS = {f"jax-{version}": ROOT / ".venv" / name / "bin" / "python" for version, name in _HERE.items() if version}
 assert PYTHONS, "no JAX in .venv: make test-programs"
 
