@@ -7,7 +7,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "python"))
 from running import FULL, LAUNCH, ROOT, WIDE, run  # noqa: E402, F401
 
-MPIS = ["mpich", "openmpi"] + ["impi"] * WIDE
+MPIS = ["mpich", "openmpi"] + ["impi"] * FULL
 
 
 def _version(python: Path) -> str | None:
@@ -22,8 +22,8 @@ PYTHONS = {f"jax-{version}": ROOT / ".venv" / name / "bin" / "python" for versio
 assert PYTHONS, "no JAX in .venv: make test-programs"
 
 NEWEST = list(PYTHONS)[-1]
-# What is about both runs with each JAX on each MPI (Intel's with the newest), what is about JAX with one MPI each.
-BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS if FULL or mpi != "impi" or jax == NEWEST]
+# What is about both runs with each JAX on each MPI, what is about JAX with one MPI each.
+BOTH = [(jax, mpi) for jax in PYTHONS for mpi in MPIS]
 EACH = BOTH if FULL else list(zip(PYTHONS, MPIS, strict=False))
 
 

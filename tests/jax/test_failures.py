@@ -45,7 +45,8 @@ def test_exit_code(mpi):
 @pytest.mark.parametrize(("jax", "mpi"), BOTH)
 def test_all_fail(jax, mpi):
     done = ends(jax, mpi, "all raise")
-    assert done.returncode == 1 and BY_JAX not in done.stdout, done.stdout
+    # Intel's launcher has its own code for it.
+    assert (done.returncode == 1 or mpi == "impi" and done.returncode) and BY_JAX not in done.stdout, done.stdout
     assert "ValueError: a fault of all ranks" in done.stdout
 
 
