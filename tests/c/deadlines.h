@@ -3,6 +3,7 @@
 #define DEADLINES_H
 
 #include "check.h"
+#include "times.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -17,20 +18,6 @@ static reactant_mpi_comm *comm, *other;
 static int rank, size;
 static char host[256];
 static int64_t pids[64];
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static void nap_ms(int ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    while (nanosleep(&t, &t) != 0)
-        ;
-}
 
 static void contains(const char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void contains(const char *text, const char *format, ...)

@@ -3,6 +3,7 @@
 #define WRAPPER_CALL_H
 
 #include "check.h"
+#include "times.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -118,20 +119,6 @@ static void check_bad(int line, const char *call, const char *want, int code)
         check_fail(__FILE__, line, call, " a failure that says '%s' wanted, got %d: %s", want, code, text);
 }
 #define BAD(want, call) check_bad(__LINE__, #call, (want), (call))
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static void nap_ms(int ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    while (nanosleep(&t, &t) != 0)
-        ;
-}
 
 /* ---- devices: process p has devices[p % n] of them, each a thread ------------------------------------------------------------- */
 
