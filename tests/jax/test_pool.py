@@ -14,7 +14,7 @@ def run(jax, mpi, threads, blocking):
 @pytest.mark.parametrize("threads", (1, 2))
 def test_one_chain_may_block(jax, mpi, threads):
     done = run(jax, mpi, threads, "first")
-    assert done.stdout.split() == ["ok", "ok"], done.stdout
+    assert "".join(done.stdout.split()) == "okok", done.stdout  # lines of two ranks may run into each other
 
 
 @pytest.mark.parametrize("jax", {list(PYTHONS)[0], NEWEST})
